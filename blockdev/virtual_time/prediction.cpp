@@ -137,13 +137,14 @@ class Sender final : public Alarm {
 
     // A line at a model's servers is as good a sign as one in the wait queue. So this asks how long
     // requests stayed, and not where. A load that grows only at its end leaves more requests in the
-    // device than the usual stay explains.
+    // device than the usual stay explains, and more than it had before and worked off.
     [[nodiscard]] bool is_saturated() const {
         const hrtime_t span = arrived_ - began_;
         if (gave_up_ || trend_.grows_within(span)) return true;
         const auto sent = static_cast<double>(sent_);
-        const double usually = span > 0 ? trend_.typical_ns() * sent / static_cast<double>(span)
+        const double by_stay = span > 0 ? trend_.typical_ns() * sent / static_cast<double>(span)
                                         : setting_.queue_depth;
+        const double usually = std::max(by_stay, static_cast<double>(trend_.worked_off()));
         return static_cast<double>(left_) - usually > std::max(left_always_fine, left_share * sent);
     }
 
@@ -179,6 +180,7 @@ class Sender final : public Alarm {
         request.arrived = arrived_ = ring_.now();
         device_.strategy(request);
         left_ = in_device();
+        trend_.arrived(request.number, left_);
         // Requests may wait for tokens while places are free.
         const uint64_t places_lacking =
             in_device() - std::min<uint64_t>(in_device(), setting_.queue_depth);

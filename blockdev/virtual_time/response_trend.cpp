@@ -17,17 +17,28 @@ constexpr double walk_share = 1.5;
 
 }  // namespace
 
-void ResponseTrend::ended(uint64_t number, hrtime_t response) {
+ResponseTrend::Block& ResponseTrend::block_of(uint64_t number) {
     while (number / block_requests_ >= blocks_max) {
         for (size_t i = 0; i < blocks_max; i += 2) {
             const Block& one = blocks_[i];
             const Block& other = blocks_[i + 1];
-            blocks_[i / 2] = {one.response_ns + other.response_ns, one.requests + other.requests};
+            blocks_[i / 2] = {one.response_ns + other.response_ns, one.requests + other.requests,
+                              std::max(one.in_device_max, other.in_device_max)};
         }
         std::fill(blocks_.begin() + blocks_max / 2, blocks_.end(), Block{});
         block_requests_ *= 2;
     }
-    Block& block = blocks_[number / block_requests_];
+    return blocks_[number / block_requests_];
+}
+
+void ResponseTrend::arrived(uint64_t number, uint64_t in_device) {
+    Block& block = block_of(number);
+    block.in_device_max = std::max(block.in_device_max, in_device);
+    arrived_ = std::max(arrived_, number + 1);
+}
+
+void ResponseTrend::ended(uint64_t number, hrtime_t response) {
+    Block& block = block_of(number);
     block.response_ns += static_cast<double>(response);
     ++block.requests;
     ++requests_;
@@ -76,6 +87,15 @@ bool ResponseTrend::grows_within(hrtime_t span) const {
     if (grown.ns <= 0) return false;
     const double share = share_min + walk_share / std::sqrt(static_cast<double>(requests_));
     return grown.errors > errors_min && grown.ns > share * static_cast<double>(span);
+}
+
+uint64_t ResponseTrend::worked_off() const {
+    const auto half = static_cast<ptrdiff_t>(arrived_ / 2 / block_requests_);
+    uint64_t most = 0;
+    for (auto block = blocks_.begin(); block != blocks_.begin() + half; ++block) {
+        most = std::max(most, block->in_device_max);
+    }
+    return most;
 }
 
 double ResponseTrend::typical_ns() const {

@@ -26,6 +26,9 @@ namespace blkscope::virtual_time {
 
 class ResponseTrend {
   public:
+    /// The device has so many requests with this one, which has just arrived.
+    void arrived(uint64_t number, uint64_t in_device);
+
     /// `number` is that of the request in the order of arrival, from 0. Requests end in any order.
     void ended(uint64_t number, hrtime_t response);
 
@@ -39,6 +42,9 @@ class ResponseTrend {
     /// Whether responses grew by more than chance explains, during arrivals that lasted for `span`.
     [[nodiscard]] bool grows_within(hrtime_t span) const;
 
+    /// The most requests that were in the device at once, as the first half of them arrived: bursts.
+    [[nodiscard]] uint64_t worked_off() const;
+
     /// The mean response of the block in the middle of all; 0 without requests.
     [[nodiscard]] double typical_ns() const;
 
@@ -46,14 +52,17 @@ class ResponseTrend {
     struct Block {
         double response_ns = 0;
         uint64_t requests = 0;
+        uint64_t in_device_max = 0;
     };
     static constexpr size_t blocks_max = 16;
 
+    Block& block_of(uint64_t number);
     [[nodiscard]] size_t whole_blocks() const;
 
     std::array<Block, blocks_max> blocks_{};
     uint64_t block_requests_ = 1;
     uint64_t requests_ = 0;  // that ended
+    uint64_t arrived_ = 0;
 };
 
 }  // namespace blkscope::virtual_time

@@ -189,7 +189,8 @@ LoadSpec drawn_load(const PredictCommand& command, const Scenario& scenario) {
 }
 
 trace::Trace trace_of_command(const PredictCommand& command) try {
-    return command.trace.empty() ? trace::Trace{} : read_trace_file(command.trace, command.of_device);
+    return command.trace.empty() ? trace::Trace{}
+                                 : read_trace_file(command.trace, command.of_device);
 } catch (const std::system_error&) {
     throw;
 } catch (const std::runtime_error& damaged) {
@@ -255,17 +256,18 @@ Scenario scenario_of(const PredictCommand& command) {
 
 namespace {
 
-double requests_per_s(uint64_t requests, hrtime_t span) {
-    return span == 0 ? 0 : static_cast<double>(requests) * 1e9 / static_cast<double>(span);
+std::optional<double> requests_per_s(uint64_t requests, hrtime_t span) {
+    if (span == 0) return {};
+    return static_cast<double>(requests) * 1e9 / static_cast<double>(span);
 }
 
 }  // namespace
 
-double PredictedRun::asked_per_s() const {
+std::optional<double> PredictedRun::asked_per_s() const {
     return requests_per_s(figures.requests, figures.arrived - figures.began);
 }
 
-double PredictedRun::served_per_s() const {
+std::optional<double> PredictedRun::served_per_s() const {
     return requests_per_s(figures.requests, figures.elapsed());
 }
 

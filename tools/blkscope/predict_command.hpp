@@ -60,10 +60,10 @@ struct PredictedRun {
     double speed = 1;
     virtual_time::Figures figures;
 
-    /// Requests a second that arrived.
-    [[nodiscard]] double asked_per_s() const;
-    /// Requests a second from the first arrival to the last end.
-    [[nodiscard]] double served_per_s() const;
+    /// Requests a second that arrived. None if all arrived at one moment.
+    [[nodiscard]] std::optional<double> asked_per_s() const;
+    /// Requests a second from the first arrival to the last end. None if that is one moment.
+    [[nodiscard]] std::optional<double> served_per_s() const;
     /// Whether the device served as many requests as it was asked for. So the requests did not stay
     /// for longer and longer, in its wait queue, at its limits or at the servers of its model.
     [[nodiscard]] bool keeps_up() const;

@@ -50,6 +50,19 @@ std::optional<virtual_time::Figures> recorded_figures(const Scenario& scenario) 
     return figures;
 }
 
+std::string rate_text(std::optional<double> per_s) {
+    return per_s ? fmt::format("{:.0f} requests/s", *per_s) : "all at one moment";
+}
+
+// What was asked and what was served.
+std::string shortfall_text(const PredictedRun& run) {
+    const auto asked = run.asked_per_s();
+    const auto served = run.served_per_s();
+    if (asked && served)
+        return fmt::format("it serves {:.0f} of {:.0f} requests/s", *served, *asked);
+    return fmt::format("requests arrive {}, and it serves {}", rate_text(asked), rate_text(served));
+}
+
 std::string one_report(const Scenario& scenario, const PredictedRun& run) {
     iostat::Snapshot devices;
     if (const auto recorded = recorded_figures(scenario)) {
@@ -61,9 +74,9 @@ std::string one_report(const Scenario& scenario, const PredictedRun& run) {
     std::string text = iostat::Reporter(options).report(devices);
     if (run.keeps_up() || scenario.setting.in_flight > 0) return text;
     return text + fmt::format(
-                      "The device does not keep up: it serves {:.0f} of {:.0f} requests/s, and {} "
-                      "were in it when the last one arrived.\n",
-                      run.served_per_s(), run.asked_per_s(), run.figures.in_device);
+                      "The device does not keep up: {}, and {} were in it when the last one "
+                      "arrived.\n",
+                      shortfall_text(run), run.figures.in_device);
 }
 
 std::string breaking_point(const std::vector<PredictedRun>& runs) {
@@ -77,7 +90,7 @@ std::string breaking_point(const std::vector<PredictedRun>& runs) {
     }
     if (slowest == nullptr) return "The device keeps up at each of these speeds.\n";
     const auto text_of = [](const PredictedRun& run) {
-        return fmt::format("speed {} ({:.0f} requests/s)", run.speed, run.asked_per_s());
+        return fmt::format("speed {} ({})", run.speed, rate_text(run.asked_per_s()));
     };
     if (fastest == nullptr) return fmt::format("The device breaks below {}.\n", text_of(*slowest));
     return fmt::format("The device keeps up at {}, and breaks at {}.\n", text_of(*fastest),
@@ -87,9 +100,11 @@ std::string breaking_point(const std::vector<PredictedRun>& runs) {
 std::string speeds_report(const std::vector<PredictedRun>& runs) {
     iostat::Snapshot devices;
     for (const PredictedRun& run : runs) {
-        devices.push_back(device_of(fmt::format("x{} {:.0f}/s{}", run.speed, run.asked_per_s(),
-                                                run.keeps_up() ? "" : " breaks"),
-                                    run.figures));
+        const auto asked = run.asked_per_s();
+        const std::string rate = asked ? fmt::format("{:.0f}/s", *asked) : "-";
+        devices.push_back(
+            device_of(fmt::format("x{} {}{}", run.speed, rate, run.keeps_up() ? "" : " breaks"),
+                      run.figures));
     }
     return iostat::Reporter(line_options()).report(devices) + breaking_point(runs);
 }
@@ -101,11 +116,15 @@ Json device_json(const std::string& name, const virtual_time::Figures& figures) 
     return iostat::json_device(interval, devices.front(), line_options());
 }
 
+Json json_of(std::optional<double> figure) {
+    return figure ? Json(*figure) : Json();
+}
+
 Json run_json(const PredictedRun& run) {
     return {{"speed", run.speed},
             {"requests", run.figures.requests},
-            {"asked_per_s", run.asked_per_s()},
-            {"served_per_s", run.served_per_s()},
+            {"asked_per_s", json_of(run.asked_per_s())},
+            {"served_per_s", json_of(run.served_per_s())},
             {"keeps_up", run.keeps_up()},
             {"waiting_at_last_arrival", run.figures.waiting},
             {"in_device_at_last_arrival", run.figures.in_device},

@@ -314,12 +314,59 @@ TEST(Predict, ALineAtTheServersOfTheModelBreaksADevice) {
     EXPECT_FALSE(runs[2].keeps_up());
     EXPECT_EQ(runs[2].figures.waiting, 0U);
     EXPECT_GT(runs[2].figures.in_device, 50U);  // 160/s for a second, of which 100 were served
-    EXPECT_NEAR(runs[2].served_per_s(), 100, 2);
+    EXPECT_NEAR(runs[2].served_per_s().value_or(0), 100, 2);
     EXPECT_NE(predicted_text(scenario, runs).find("breaks at speed 2 ("), std::string::npos);
     command.speeds = "2";
     EXPECT_NE(text_of(command).find("does not keep up: it serves 100 of 160 requests/s"),
               std::string::npos)
         << text_of(command);
+}
+
+// A hundred reads each second, of which the last hundred are in the device at the end, as all were.
+TEST(Predict, BurstsThatAreWorkedOffAreNoLine) {
+    trace::Trace trace = trace_of(0, 1);
+    trace.properties["queue_depth"] = "128";
+    trace.properties["model"] = "read=const:1ms,servers=1";
+    for (int64_t i = 0; i < 2000; ++i) {
+        trace.requests.push_back({.queued = 1 + i / 100 * 1'000'000'000, .bytes = 4096});
+    }
+    const TraceFile file(trace);
+    PredictCommand command = file.command();
+    command.speeds = "1,5,10,20";
+    const auto runs = run_scenario(scenario_of(command));
+    EXPECT_TRUE(runs[0].keeps_up());
+    EXPECT_TRUE(runs[1].keeps_up());
+    EXPECT_TRUE(runs[2].keeps_up());
+    EXPECT_FALSE(runs[3].keeps_up());
+}
+
+TEST(Predict, ALoadThatGrowsAtItsEndBreaksADevice) {
+    trace::Trace trace = trace_of(0, 1);
+    trace.properties["model"] = "read=const:1ms,servers=1";
+    int64_t at = 1;
+    for (int i = 0; i < 2000; ++i) {
+        at += i < 1500 ? 10'000'000 : 100'000;
+        trace.requests.push_back({.queued = at, .bytes = 4096});
+    }
+    const TraceFile file(trace);
+    EXPECT_FALSE(run_scenario(scenario_of(file.command())).front().keeps_up());
+}
+
+TEST(Predict, RequestsOfOneMomentHaveNoRate) {
+    trace::Trace trace = trace_of(0, 1);
+    for (int i = 0; i < 1000; ++i) trace.requests.push_back({.queued = 1, .bytes = 4096});
+    const TraceFile file(trace);
+    PredictCommand command = file.command();
+    const Scenario scenario = scenario_of(command);
+    const auto runs = run_scenario(scenario);
+    EXPECT_NE(predicted_text(scenario, runs)
+                  .find("requests arrive all at one moment, and it serves 1000 requests/s"),
+              std::string::npos)
+        << predicted_text(scenario, runs);
+    const auto report = nlohmann::json::parse(predicted_json(scenario, runs));
+    EXPECT_TRUE(report.at("runs").at(0).at("asked_per_s").is_null());
+    command.speeds = "1,2";
+    EXPECT_NE(text_of(command).find("breaks below speed 1 (all at one moment)"), std::string::npos);
 }
 
 TEST(Predict, ManyRequestsInServiceAreNoLine) {
