@@ -38,25 +38,27 @@ void DeviceQueue::enter(Buf& buf) {
 
 void DeviceQueue::begin_pass(model::Limits& limits, hrtime_t now) {
     limits.begin(now);
-    now_ = now;
-    waiting_.ask_refused(Admission(&limits, now));
+    begin_pass(now);
 }
 
 void DeviceQueue::begin_pass(hrtime_t now) {
     now_ = now;
-    waiting_.ask_refused(Admission(nullptr, now));
+    waiting_.ask_again();
 }
 
 DeviceQueue::Turn DeviceQueue::next(model::Limits* limits) {
     assert(flush_ == nullptr || running_ > 0);
     assert(flush_ != nullptr || gathered_.empty());
     const Admission admission(limits, now_);
+    const bool has_place = running_ < depth_;
+    if (has_place && waiting_.left_to_ask()) waiting_.ask_refused(admission);
     while (!waiting_.all_asked()) {
         Buf& front = waiting_.front();
         const bool gathers = front.op == Buf::Op::flush && flush_ != nullptr;
-        if (!gathers && running_ >= depth_) break;
-        const bool may_start = front.exempt || waiting_.front_is_paid() || admission.admits(front);
-        if (may_start) return take_front();
+        if (!gathers && !has_place) break;
+        if (front.exempt || waiting_.front_is_paid()) return take_front();
+        if (waiting_.left_to_ask()) break;
+        if (admission.admits(front)) return take_front();
         waiting_.refuse_front(admission);
     }
     return {};

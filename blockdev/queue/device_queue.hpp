@@ -16,7 +16,8 @@
 //
 // Limits of the device, or of the request's client, may refuse a request. The request keeps its place,
 // and a later request that needs other tokens may start before it. One pass asks for each waiting
-// request once, as long as there is depth. The next pass begins when tokens may be there.
+// request once, as long as there is depth: without a place a request takes no tokens. The next pass
+// begins when tokens may be there.
 //
 // Units:     requests.
 // Ownership: borrows each buf from enter() until next() returns it to run. Borrows a flush until

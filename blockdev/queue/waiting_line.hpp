@@ -1,13 +1,13 @@
 // WaitingLine: requests that have not started, in the order of their arrival. StartOrder: whether a
 // device has one line, or one for each client.
 //
-//     refused: lack tokens ─ these come back ─▶ paid ─┐
+//     refused: lack tokens ─ one comes back ─▶ paid ──┐
 //                                                     ├─▶ the next request of the line
 //                            waiting: to be asked ────┘
 //
 // Units:     requests.
-// Ownership: borrows its members. A line is once in the turns at most, and once in the list of lines
-//            with refused requests.
+// Ownership: borrows its members. A line is once in the turns at most. One with refused requests is in
+//            one of the lists of such lines, or has a request that has paid.
 // Threads:   a worker, with the device locked.
 // Errors:    none.
 #pragma once
@@ -63,7 +63,7 @@ class KnownQueue {
 };
 
 struct WaitingLine {
-    BufQueue paid;  // have their tokens since they were refused; arrived before the waiting ones
+    BufQueue paid;       // one at most: has its tokens since it was refused, and is next
     KnownQueue waiting;  // not asked yet
     KnownQueue refused;  // lack tokens; arrived before the waiting ones
     bool has_turn = false;

@@ -92,7 +92,9 @@ Buf& WaitingRequests::front() {
 
 Buf& WaitingRequests::take_front() {
     WaitingLine& line = turns_.front();
-    Buf& buf = line.paid.empty() ? line.waiting.pop() : line.paid.pop();
+    const bool paid = !line.paid.empty();
+    Buf& buf = paid ? line.paid.pop() : line.waiting.pop();
+    if (paid && !line.refused.empty()) to_ask_.push(line);
     if (order_ == StartOrder::arrival && line.may_have_turn()) return buf;
     turns_.pop();
     line.has_turn = false;
@@ -116,28 +118,24 @@ void WaitingRequests::refuse_front(const Admission& admission) {
     line.has_turn = false;
 }
 
-// In fair order each line gets tokens for one request at a time. A line that gets none waits before
-// all that did.
-void WaitingRequests::ask_refused(const Admission& admission) {
-    RefusedLines rest;
-    while (!refused_.empty()) {
-        RefusedLines round;
-        round.take_over(refused_);
-        while (!round.empty()) {
-            WaitingLine& line = pop_refused(round);
-            if (!pay_one(line, admission)) {
-                rest.push(line);
-            } else if (!line.refused.empty()) {
-                (order_ == StartOrder::fair ? refused_ : round).push(line);
-            }
-        }
-    }
-    refused_.take_over(rest);
+// A line that gets no tokens waits before all that did.
+void WaitingRequests::ask_again() {
+    refused_.take_over(to_ask_);
+    to_ask_.take_over(refused_);
 }
 
-WaitingLine& WaitingRequests::pop_refused(RefusedLines& lines) const {
-    if (order_ == StartOrder::fair || lines.front().next_refused == nullptr) return lines.pop();
-    return pop_first(lines, [](const WaitingLine& line, const WaitingLine& other) {
+void WaitingRequests::ask_refused(const Admission& admission) {
+    while (left_to_ask()) {
+        WaitingLine& line = pop_to_ask();
+        if (pay_one(line, admission)) continue;
+        ++refusals_;
+        refused_.push(line);
+    }
+}
+
+WaitingLine& WaitingRequests::pop_to_ask() {
+    if (order_ == StartOrder::fair || to_ask_.front().next_refused == nullptr) return to_ask_.pop();
+    return pop_first(to_ask_, [](const WaitingLine& line, const WaitingLine& other) {
         return line.refused.front().queued < other.refused.front().queued;
     });
 }
@@ -165,6 +163,7 @@ bool WaitingRequests::pay_one(WaitingLine& line, const Admission& admission) {
 }
 
 void WaitingRequests::forget_refusals() {
+    refused_.take_over(to_ask_);
     while (!refused_.empty()) {
         WaitingLine& line = refused_.pop();
         line.refused.take_over(line.waiting);

@@ -16,6 +16,14 @@
 // them first, whatever it has started meanwhile. The request then starts in its turn. So no line is
 // kept from tokens because it starts other requests.
 //
+//     refuse_front() ─▶ refused ── ask_again() ─▶ to ask ── ask_refused() ─┬─▶ paid ─▶ take_front()
+//                          ▲                        ▲                      │              │
+//                          └─ still lacks tokens ───┼──────────────────────┘              │
+//                                                   └─ the line has more of them ─────────┘
+//
+// Refused requests are asked again only when there is a place, and one of a line at a time. Otherwise
+// the tokens of a long stall would be saved up in waiting requests, beyond what the bucket holds.
+//
 // A client with limits has a line of its own in both orders. When none of its waiting requests can
 // have tokens, the line is refused as a whole. So its requests cost other clients nothing.
 //
@@ -40,8 +48,10 @@ class WaitingRequests {
     WaitingRequests& operator=(WaitingRequests&&) = delete;
 
     /// No request waits, refused ones included.
-    [[nodiscard]] bool none() const { return turns_.empty() && refused_.empty(); }
-    /// No request is left to ask before ask_refused().
+    [[nodiscard]] bool none() const {
+        return turns_.empty() && refused_.empty() && to_ask_.empty();
+    }
+    /// No request is left to ask or to start before ask_refused().
     [[nodiscard]] bool all_asked() const { return turns_.empty(); }
     /// How often requests were refused. After a refusal the limits may have another moment to ask.
     [[nodiscard]] uint64_t refusals() const { return refusals_; }
@@ -61,7 +71,11 @@ class WaitingRequests {
     /// The next request lacks tokens.
     void refuse_front(const Admission& admission);
 
-    /// Tokens may be there: gives them to the refused requests.
+    /// Tokens may be there: the refused requests are to be asked again.
+    void ask_again();
+    /// Some are still to be asked. They have the tokens before new requests.
+    [[nodiscard]] bool left_to_ask() const { return !to_ask_.empty(); }
+    /// There is a place: gives tokens to one refused request of each line that has paid for none.
     void ask_refused(const Admission& admission);
     /// No limit holds any more: the refused requests wait in their places.
     void forget_refusals();
@@ -73,17 +87,23 @@ class WaitingRequests {
         lines.take_over(turns_);
         while (!lines.empty()) {
             WaitingLine& line = lines.pop();
-            split(line.paid, take, taken);
+            if (!line.paid.empty()) {
+                split(line.paid, take, taken);
+                split(line.refused, take, taken);
+                if (line.paid.empty() && !line.refused.empty()) to_ask_.push(line);
+            }
             split(line.waiting, take, taken);
             line.has_turn = line.may_have_turn();
             if (line.has_turn) turns_.push(line);
         }
-        RefusedLines refused;
-        refused.take_over(refused_);
-        while (!refused.empty()) {
-            WaitingLine& line = refused.pop();
-            split(line.refused, take, taken);
-            if (!line.refused.empty()) refused_.push(line);
+        for (RefusedLines* const some : {&refused_, &to_ask_}) {
+            RefusedLines all;
+            all.take_over(*some);
+            while (!all.empty()) {
+                WaitingLine& line = all.pop();
+                split(line.refused, take, taken);
+                if (!line.refused.empty()) some->push(line);
+            }
         }
     }
 
@@ -92,7 +112,7 @@ class WaitingRequests {
     [[nodiscard]] bool is_of_one_client(const WaitingLine& line) const { return &line != &all_; }
     void give_turn(WaitingLine& line);
     void bring_earliest_forward();
-    [[nodiscard]] WaitingLine& pop_refused(RefusedLines& lines) const;
+    [[nodiscard]] WaitingLine& pop_to_ask();
     bool pay_one(WaitingLine& line, const Admission& admission);
 
     template <class Queue, class Take>
@@ -112,7 +132,8 @@ class WaitingRequests {
     StartOrder order_;
     WaitingLine all_;       // without a line of their client
     WaitingLines turns_;    // with requests to ask; in fair order by turn
-    RefusedLines refused_;  // with refused requests, by the first refusal
+    RefusedLines refused_;  // with requests that lack tokens, by the first refusal
+    RefusedLines to_ask_;   // with refused requests, and none that has paid
     uint64_t refusals_ = 0;
 };
 

@@ -207,6 +207,82 @@ TEST(DeviceQueue, AFullDepthIsNoLackOfTokens) {
     EXPECT_EQ(limits.again_at(), 1);
 }
 
+/// Starts requests one after another, each ends at once. Returns how many.
+unsigned start_all(DeviceQueue& queue, model::Limits& limits, hrtime_t now) {
+    queue.begin_pass(limits, now);
+    unsigned count = 0;
+    while (const Buf* const buf = queue.next(&limits).buf) {
+        queue.ended(*buf);
+        ++count;
+    }
+    return count;
+}
+
+// While the depth is full the bucket fills and overflows: 10 ms of 1,000 a second are 10 tokens.
+TEST(DeviceQueue, TokensAreNotSavedUpWhileTheDepthIsFull) {
+    constexpr hrtime_t ms = 1'000'000;
+    DeviceQueue queue(1);
+    model::Limits limits(model::LimitSpec::parse("iops=1000"), 0);
+    std::deque<WaitingRequest> requests;
+    for (int i = 0; i < 100; ++i) queue.enter(requests.emplace_back(Buf::Op::read));
+    EXPECT_EQ(start_all(queue, limits, 0), 10U);
+    queue.begin_pass(limits, ms);
+    Buf* const slow = queue.next(&limits).buf;
+    ASSERT_NE(slow, nullptr);
+    for (hrtime_t now = 2 * ms; now < 1000 * ms; now += 20 * ms) {
+        queue.begin_pass(limits, now);
+        EXPECT_EQ(queue.next(&limits).buf, nullptr);
+        EXPECT_FALSE(limits.again_at());  // a place is missing, and no token
+    }
+    queue.ended(*slow);
+    EXPECT_EQ(start_all(queue, limits, 1000 * ms), 10U);
+}
+
+// A pass begins while the depth is full. The place that comes free in it is not left empty.
+TEST(DeviceQueue, ARefusedRequestStartsWhenItHasTokensAndAPlace) {
+    constexpr hrtime_t second = 1'000'000'000;
+    DeviceQueue queue(1);
+    model::Limits limits(model::LimitSpec::parse("read_iops=1"), 0);
+    WaitingRequest first(Buf::Op::read);
+    WaitingRequest second_read(Buf::Op::read);
+    WaitingRequest write(Buf::Op::write);
+    queue.enter(first);
+    queue.enter(second_read);
+    EXPECT_EQ(start_all(queue, limits, 0), 1U);
+    queue.enter(write);
+    EXPECT_EQ(queue.next(&limits).buf, &write);
+    queue.begin_pass(limits, 2 * second);
+    EXPECT_EQ(queue.next(&limits).buf, nullptr);
+    queue.ended(write);
+    EXPECT_EQ(queue.next(&limits).buf, &second_read);
+}
+
+// A flush that needs no place takes no tokens before a refused request, which needs one.
+TEST(DeviceQueue, AFlushIsNotGatheredBeforeARefusedRequestHasTheTokens) {
+    constexpr hrtime_t second = 1'000'000'000;
+    DeviceQueue queue(2);
+    model::Limits limits(model::LimitSpec::parse("iops=1"), 0);
+    WaitingRequest first(Buf::Op::flush);
+    WaitingRequest write(Buf::Op::write);
+    WaitingRequest status(Buf::Op::block_status);
+    WaitingRequest flush(Buf::Op::flush);
+    for (Buf* buf : {&first, &write, &status}) queue.enter(*buf);
+    queue.begin_pass(limits, 0);
+    EXPECT_EQ(queue.next(&limits).buf, &first);
+    EXPECT_EQ(queue.next(&limits).buf, &status);  // the write is refused
+    queue.enter(flush);
+    queue.begin_pass(limits, second);
+    EXPECT_EQ(queue.next(&limits).buf, nullptr);
+    queue.ended(status);
+    EXPECT_EQ(queue.next(&limits).buf, &write);
+    EXPECT_EQ(queue.next(&limits).buf, nullptr);
+    queue.ended(write);
+    queue.begin_pass(limits, 3 * second);
+    const DeviceQueue::Turn turn = queue.next(&limits);
+    EXPECT_EQ(turn.buf, &flush);
+    EXPECT_FALSE(turn.runs);
+}
+
 // For any order of arrivals and ends, the depth and the order are kept. Each request gets its turn
 // once.
 TEST(DeviceQueue, KeepsDepthAndOrderWhateverHappens) {
