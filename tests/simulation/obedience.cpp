@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <queue>
+#include <set>
 
 namespace blkscope::simulation {
 namespace {
@@ -76,31 +77,61 @@ bool counts_bytes(LimitSpec::Name name) {
            name == LimitSpec::Name::write_bps;
 }
 
-// Whether a bucket that was full at the beginning has anything left after `spent` tokens.
-bool has_more(uint64_t rate, uint64_t burst, Wide spent, int64_t ns) {
-    return spent * billion < Wide{burst} * billion + Wide{rate} * ns;
+// A bucket in the plainest form. A request may start if anything is in it, and pays its cost.
+class Bucket {
+  public:
+    Bucket(uint64_t rate, uint64_t capacity) : rate_(rate), capacity_(Wide{capacity} * billion) {
+        level_ = capacity_;
+    }
+    void pass(int64_t ns) { level_ = std::min(capacity_, level_ + Wide{rate_} * ns); }
+    void pay(uint64_t tokens) { level_ -= Wide{tokens} * billion; }
+    [[nodiscard]] bool has_more_than(Wide tokens) const { return level_ > tokens * billion; }
+
+  private:
+    uint64_t rate_;
+    Wide capacity_;
+    Wide level_ = 0;
+};
+
+uint64_t ten_ms_of(uint64_t rate) {
+    return std::max<uint64_t>(1, rate / 100);
 }
 
-std::string check_limit(LimitSpec::Name name, const model::Rate& rate, hrtime_t since,
-                        hrtime_t until, std::span<const Request> requests) {
-    Wide spent = 0;
+// A request that waits for nothing but its client's turn has paid, one of each client at most. So that many may be
+// ahead of the tokens, with the largest cost of each.
+std::string check_limit(LimitSpec::Name name, const Setting& setting, hrtime_t until, Wide ahead,
+                        std::span<const Request> requests) {
+    const model::Rate& rate = *setting.limits->rates[static_cast<size_t>(name)];
+    Bucket base(rate.base, rate.peak == 0 ? ten_ms_of(rate.base) : rate.credits);
+    std::optional<Bucket> peak;
+    if (rate.peak != 0) peak.emplace(rate.peak, ten_ms_of(rate.peak));
+    hrtime_t now = setting.limits_since;
     for (const Request& request : requests) {
-        // One that waited at the change may have paid to the limits before.
-        if (request.queued <= since || request.started >= until) continue;
-        if (!has_started(request) || request.op == Op::flush || !concerns(name, request.op))
-            continue;
-        const int64_t ns = request.started - since;
-        const uint64_t burst =
-            rate.peak == 0 ? std::max<uint64_t>(1, rate.base / 100) : rate.initial;
-        const bool peak = rate.peak == 0 ||
-                          has_more(rate.peak, std::max<uint64_t>(1, rate.peak / 100), spent, ns);
-        if (!peak || !has_more(rate.base, burst, spent, ns)) {
+        if (request.started <= setting.limits_since || request.started >= until) continue;
+        if (!has_started(request) || request.op == Op::flush) continue;
+        if (!concerns(name, request.op)) continue;
+        const uint64_t cost = counts_bytes(name) ? request.bytes : 1;
+        base.pass(request.started - now);
+        if (peak) peak->pass(request.started - now);
+        now = request.started;
+        if (!base.has_more_than(-ahead) || (peak && !peak->has_more_than(-ahead))) {
             return std::string(LimitSpec::names[static_cast<size_t>(name)]) +
-                   " is exceeded after " + std::to_string(ns) + " ns";
+                   " is exceeded after " + std::to_string(now - setting.limits_since) + " ns";
         }
-        spent += counts_bytes(name) ? request.bytes : 1;
+        base.pay(cost);
+        if (peak) peak->pay(cost);
     }
     return {};
+}
+
+Wide ahead_of(LimitSpec::Name name, std::span<const Request> requests) {
+    std::set<uint32_t> clients;
+    uint64_t bytes = 1;
+    for (const Request& request : requests) {
+        clients.insert(request.client);
+        bytes = std::max(bytes, request.bytes);
+    }
+    return Wide{clients.size()} * (counts_bytes(name) ? bytes : 1);
 }
 
 std::string check_limits(std::span<const Setting> settings, std::span<const Request> requests) {
@@ -117,8 +148,9 @@ std::string check_limits(std::span<const Setting> settings, std::span<const Requ
         for (size_t name = 0; name < LimitSpec::name_count; ++name) {
             const auto& rate = setting.limits->rates[name];
             if (!rate || setting.limits->unit_bytes != 0) continue;
-            const std::string wrong = check_limit(static_cast<LimitSpec::Name>(name), *rate,
-                                                  setting.limits_since, until, requests);
+            const auto which = static_cast<LimitSpec::Name>(name);
+            const std::string wrong =
+                check_limit(which, setting, until, ahead_of(which, requests), requests);
             if (!wrong.empty()) return wrong;
         }
     }

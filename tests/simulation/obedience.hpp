@@ -2,8 +2,8 @@
 //
 //     depth    a start needs a free place: with it no more than `depth` requests run. A depth that was lowered
 //              stops starts until enough requests have ended.
-//     limits   since a limit was set, the k-th request that it concerns has started when the bucket had given
-//              k - 1 tokens and still had one: k - 1 < burst + rate x time
+//     limits   a start needs tokens in a bucket that fills at the rate up to the burst. One request of each client
+//              may have paid before, and wait for its turn.
 //
 // The records say when each request started and ended. The arithmetic is that of the manual page blkscope-models(7),
 // in the plainest form, and shares no code with the product.
