@@ -190,9 +190,9 @@ std::optional<int32_t> FileBacking::prepare_cache(Buf& buf) {
     if (is_.direct) return 0;
     assert(buf.op == Buf::Op::cache);
     buf.covers = std::min(buf.resid, read_ahead_bytes);
+    const uint64_t at = buf.offset + (planted("read-ahead-from-start") ? 0 : buf.moved());
     return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
-        io_uring_prep_fadvise(entry, fd, buf.offset + buf.moved(), static_cast<off_t>(buf.covers),
-                              POSIX_FADV_WILLNEED);
+        io_uring_prep_fadvise(entry, fd, at, static_cast<off_t>(buf.covers), POSIX_FADV_WILLNEED);
     });
 }
 

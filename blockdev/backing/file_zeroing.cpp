@@ -47,6 +47,7 @@ std::optional<int32_t> FileZeroing::prepare_trim(Buf& buf) {
 
 std::optional<int32_t> FileZeroing::prepare_fallocate(Buf& buf, int mode, uint64_t at,
                                                       uint64_t bytes) {
+    if (planted("fallocate-at-31-bits")) at &= INT32_MAX;
     const auto fill = [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_fallocate(entry, fd, mode | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at),
                                 static_cast<off_t>(bytes));

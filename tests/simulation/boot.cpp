@@ -281,6 +281,8 @@ void Boot::make_client(unsigned number) {
     plan.zeroes_in_place = !served.file || plan_.disk.can_zero_range;
     plan.shares = served.plan.partitions;
     plan.first_byte = plan.shares.empty() ? 0 : table_bytes;
+    if (served.plan.medium == Medium::buffered) plan.read_ahead = served.file;
+    if (served.plan.bytes > wide_bytes_min) plan.wide = wide_plan(served, plan);
     Random random(seed_, client_stream + number);
     const bool crumbs = random.one_in(12) && plan.request_bytes_max <= crumbs_request_bytes_max;
     const Wire wire = draw_wire(random, crumbs);
@@ -306,6 +308,16 @@ void Boot::make_client(unsigned number) {
     timeline_.after(when, [this, client, wire, peer] {
         if (!client->is_closed()) client->start(executor_.connect(wire, peer));
     });
+}
+
+// In memory, zeroes that leave no hole take memory. In a file that may be cut, zeroes behind the end are written.
+WidePlan Boot::wide_plan(const Served& served, const ClientPlan& plan) const {
+    const bool file = served.file != nullptr;
+    return {.punches = !file || (!plan_.truncates && (plan.punches || plan.zeroes_in_place)),
+            .zeroes_in_place = file ? !plan_.truncates && plan.zeroes_in_place
+                                    : served.plan.medium == Medium::null,
+            .extended = plan.form == nbd::ReplyForm::extended,
+            .block_bytes = plan.block_bytes};
 }
 
 // Loiterers come at the same time as clients. A few owners have all of them.
@@ -349,6 +361,8 @@ hrtime_t Boot::wait_allowed(unsigned client, const Wire& wire) const {
     constexpr uint64_t scarce_bytes = uint64_t{24} << 20;
     const Faults& faults = plan_.faults;
     if (plan_.changes > 0) return 0;
+    const auto wide = [](const ExportPlan& exp) { return exp.bytes > wide_bytes_min; };
+    if (std::ranges::any_of(plan_.exports, wide)) return 0;  // long requests take many operations
     if (faults.interrupted + faults.submit_error + faults.short_transfer > 0) return 0;
     const ClientPlan& own = plan_.clients[client];
     if (own.manner != ClientPlan::Manner::honest) return 0;

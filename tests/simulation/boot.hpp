@@ -122,6 +122,7 @@ class Boot {
     std::unique_ptr<Backing> make_backing(Served& served, const Image& content);
     void make_clients();
     void make_client(unsigned number);
+    [[nodiscard]] WidePlan wide_plan(const Served& served, const ClientPlan& plan) const;
     void make_loiterers();
     Wire draw_wire(Random& random, bool crumbs);
     [[nodiscard]] hrtime_t wait_allowed(unsigned client, const Wire& wire) const;
@@ -146,6 +147,7 @@ class Boot {
     void check_partitions(const Served& served, bool exact);
     void check_clients(Device& device);
     void check_records();
+    void check_recorded(const std::vector<trace::Request>& requests);
     void check_errors();
     void end_all();
     void check_left();

@@ -1,7 +1,9 @@
 // The end of a boot: what must hold when no request is under way, and what is left after it.
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <utility>
 
 #include "blockdev/device/device.hpp"
 #include "boot.hpp"
@@ -10,6 +12,11 @@ namespace blkscope::simulation {
 namespace {
 
 constexpr hrtime_t end_ns_max = 60'000'000'000;
+
+constexpr std::array<std::pair<uint8_t, uint16_t>, 3> flags_of_records{
+    {{trace::flag::fua, nbd::command_flag::fua},
+     {trace::flag::no_hole, nbd::command_flag::no_hole},
+     {trace::flag::fast_zero, nbd::command_flag::fast_zero}}};
 
 }  // namespace
 
@@ -180,6 +187,7 @@ void Boot::check_records() {
             judge_.fail("a record is lost");
         }
     }
+    check_recorded(requests);
     kstat_io_t recorded{};
     for (const trace::Request& request : requests) {
         if (!request.transfers()) continue;
@@ -208,6 +216,32 @@ void Boot::check_records() {
     if (recorded.wlentime != counted.wlentime || recorded.rlentime != counted.rlentime) {
         judge_.fail("the times of the recorded requests are not those that were counted");
     }
+}
+
+// Each request that was answered is recorded with its own place, length and flags.
+void Boot::check_recorded(const std::vector<trace::Request>& requests) {
+    static constexpr std::array<nbd::Command, 7> commands{
+        nbd::Command::read,        nbd::Command::write,        nbd::Command::flush,
+        nbd::Command::trim,        nbd::Command::write_zeroes, nbd::Command::cache,
+        nbd::Command::block_status};
+    std::vector<Done> recorded;
+    for (const trace::Request& request : requests) {
+        if (request.error != 0) continue;
+        uint16_t flags = 0;
+        for (const auto& [bit, flag] : flags_of_records) {
+            if ((request.flags & bit) != 0) flags |= flag;
+        }
+        const nbd::Command type = commands.at(static_cast<size_t>(request.op));
+        recorded.push_back({request.cookie, type, flags, request.offset, request.bytes});
+    }
+    std::vector<Done> done;
+    for (const auto& client : clients_) {
+        done.insert(done.end(), client->done.begin(), client->done.end());
+    }
+    std::ranges::sort(recorded);
+    std::ranges::sort(done);
+    if (std::ranges::includes(recorded, done)) return;
+    judge_.fail("an answered request is not recorded, or with another range");
 }
 
 void Boot::check_errors() {

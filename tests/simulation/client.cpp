@@ -18,10 +18,20 @@ using nbd::ReplyForm;
 constexpr uint64_t one_gift_in = 8;  // pushes that are cut short
 constexpr size_t out_bytes_max = 1 << 20;
 constexpr uint64_t look_ns_max = 3'000;
+constexpr uint64_t wide_stream = 0x77696465;
 
 template <class T>
 T load(const std::byte* from) {
     return nbd::load_be<T>(std::span<const std::byte, sizeof(T)>(from, sizeof(T)));
+}
+
+// FUA counts for requests that write.
+uint16_t recorded_flags(const nbd::Request& request) {
+    namespace flag = nbd::command_flag;
+    const bool writes = request.type == Command::write || request.type == Command::trim ||
+                        request.type == Command::write_zeroes;
+    const int kept = flag::no_hole | flag::fast_zero | (writes ? flag::fua : 0);
+    return static_cast<uint16_t>(request.flags & kept);
 }
 
 }  // namespace
@@ -36,6 +46,9 @@ Client::Client(const World& world, Random random, const ClientPlan& plan,
       judge_(world.judge),
       next_cookie_(random_.next()) {
     shares = plan_.shares;
+    if (!plan_.wide) return;
+    wide_.emplace(Random(next_cookie_, wide_stream), plan_.first_byte, oracle_.bytes(),
+                  *plan_.wide);
 }
 
 Client::~Client() {
@@ -353,6 +366,12 @@ void Client::answered(uint64_t cookie, Error error) {
         const std::string lost = oracle_.flushed(asked.made, now);
         if (!lost.empty()) complain("not on the disk after a flush: " + lost);
     }
+    done.push_back(
+        {request.cookie, request.type, recorded_flags(request), request.offset, request.length});
+    if (request.type == Command::cache && plan_.read_ahead &&
+        !plan_.read_ahead->was_advised(request.offset, request.length)) {
+        return complain("a cache request has not read all of its range ahead");
+    }
     for (Share& share : shares) {
         if (!share.holds(request.offset, request.length)) continue;
         share.reads += request.type == Command::read ? 1 : 0;
@@ -376,6 +395,9 @@ std::string Client::check_data(const Asked& asked, hrtime_t now) const {
         const bool one = (request.flags & nbd::command_flag::req_one) != 0;
         if (asked.extents.empty()) return "a block status without an extent";
         if (one && asked.extents.size() != 1) return "more than the one extent that was asked for";
+        const std::string short_of =
+            check_reach(oracle_, request, asked.extents, plan_.form == ReplyForm::extended);
+        if (!short_of.empty()) return "a block status " + short_of;
         if (!plan_.content) {
             return asked.extents[0].hole && asked.extents[0].zero ? "" : "a null disk with data";
         }
@@ -484,6 +506,7 @@ nbd::Request Client::draw_request() {
     if (request.type == Command::block_status && random_.one_in(3)) {
         request.flags |= nbd::command_flag::req_one;
     }
+    if (wide_) wide_->change(request);
     return request;
 }
 
@@ -517,10 +540,12 @@ std::pair<nbd::Request, Error> Client::draw_wrong_request() {
             return {request, Error::einval};
         case 3:
             request.type = Command::write_zeroes;
+            if (wide_) wide_->misplace(request);
             return {request, Error::enospc};
         case 4:  // ends one byte behind the end
             request.type = Command::cache;
             request.offset = oracle_.bytes() - request.length + 1;
+            if (wide_) wide_->misplace(request);
             return {request, Error::einval};
         case 5:
             request.type = Command::block_status;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "simulated_socket.hpp"
 #include "simulated_tls.hpp"
 #include "timeline.hpp"
+#include "wide_requests.hpp"
 
 namespace blkscope::simulation {
 
@@ -75,16 +77,30 @@ struct ClientPlan {
     uint64_t request_bytes_max = 16384;
     uint64_t hot_bytes = 65536;  // most requests are in these first bytes
     uint64_t block_bytes = 512;
-    unsigned wrong_one_in = 64;   // one request in so many is wrong
-    unsigned mix = 0;             // selects the operations
-    hrtime_t wait_ns_max = 0;     // fairness's bound for an answer; 0: not checked
-    hrtime_t entry_ns_max = 0;    // the same for the handshake
-    uint64_t first_byte = 0;      // the client never writes before this
-    std::vector<Share> shares;    // the disk's partitions
-    bool content = true;          // reads and block statuses are checked against the oracle
-    bool punches = true;          // the disk makes holes, and so has a fast zero
-    bool zeroes_in_place = true;  // and one that leaves no hole
-    bool barred = false;          // the allow list does not have its address
+    unsigned wrong_one_in = 64;         // one request in so many is wrong
+    unsigned mix = 0;                   // selects the operations
+    hrtime_t wait_ns_max = 0;           // fairness's bound for an answer; 0: not checked
+    hrtime_t entry_ns_max = 0;          // the same for the handshake
+    uint64_t first_byte = 0;            // the client never writes before this
+    std::vector<Share> shares;          // the disk's partitions
+    bool content = true;                // reads and block statuses are checked against the oracle
+    bool punches = true;                // the disk makes holes, and so has a fast zero
+    bool zeroes_in_place = true;        // and one that leaves no hole
+    bool barred = false;                // the allow list does not have its address
+    std::optional<WidePlan> wide = {};  // of a disk beyond 4 GiB
+    std::shared_ptr<const SimulatedFile> read_ahead =
+        {};  // the file that a cache request reads ahead
+};
+
+/// A request that was answered without an error.
+struct Done {
+    uint64_t cookie = 0;
+    nbd::Command type = nbd::Command::read;
+    uint16_t flags = 0;
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+
+    auto operator<=>(const Done&) const = default;
 };
 
 class Client {
@@ -129,6 +145,7 @@ class Client {
     uint64_t read_bytes = 0;
     uint64_t written_bytes = 0;
     std::vector<Share> shares;  // the same requests, within each partition
+    std::vector<Done> done;     // all of them
 
   private:
     struct Asked {
@@ -177,6 +194,7 @@ class Client {
     Timeline& timeline_;
     Random random_;
     const ClientPlan plan_;
+    std::optional<WideRequests> wide_;  // as the plan's
     Introduction introduction_;
     hrtime_t came_ = 0;
     std::shared_ptr<SimulatedSocket> socket_;  // null before start()

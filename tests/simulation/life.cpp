@@ -21,6 +21,8 @@ constexpr uint64_t table_stream = 0x7461626c;
 constexpr uint64_t rules_stream = 0x72756c65;
 constexpr uint64_t loss_stream = 0x6c6f7373;
 constexpr uint64_t planned_change_stream = 0x6368616e;
+constexpr uint64_t wide_stream = 0x77696465;
+constexpr uint64_t wide_life_each = 6;  // one life with a server in so many has disks beyond 4 GiB
 constexpr uint64_t changing_life_each = 4;  // one life with a server in so many
 constexpr unsigned address_bits = 32;
 constexpr uint64_t device_life_each = 4;    // one life in so many is a device's alone
@@ -160,6 +162,32 @@ void draw_partitions(uint64_t seed, LifePlan& plan) {
     }
 }
 
+// Sizes around which numbers of 31, 32, 40 or more bits end, and which are near none of them.
+uint64_t draw_wide_bytes(Random& random, bool file) {
+    constexpr uint64_t half = uint64_t{1} << 31;
+    static constexpr uint64_t halves[] = {1, 2, 2, 3, 4, 5, 512, 1024, 1536};
+    const uint64_t whole = half * halves[random.below(file ? 9 : 6)];
+    return whole + page_bytes * random.below(random.one_in(2) ? 4 : 4096);
+}
+
+// A table of the old kind has sectors of 32 bits.
+void draw_wide(uint64_t seed, LifePlan& plan) {
+    Random random(seed, wide_stream);
+    if (!random.one_in(wide_life_each)) return;
+    for (ExportPlan& exp : plan.exports) {
+        if (random.one_in(3)) continue;
+        exp.bytes = draw_wide_bytes(random, exp.medium != Medium::memory);
+        if (exp.partitions.empty()) continue;
+        exp.bytes = std::min(exp.bytes, sector_bytes << 32U);
+        exp.partitions.back().end_byte = exp.bytes;
+        if (exp.partitions.size() == 1) continue;
+        constexpr uint64_t half = uint64_t{1} << 31;
+        const bool crosses = exp.bytes > half + page_bytes && random.one_in(2);
+        exp.partitions[0].end_byte = crosses ? half : exp.bytes / 2 / page_bytes * page_bytes;
+        exp.partitions[1].first_byte = exp.partitions[0].end_byte + 512 * random.below(7);
+    }
+}
+
 LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     Random random(seed, plan_stream);
     LifePlan plan;
@@ -178,6 +206,7 @@ LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     plan.reloads = random.one_in(4);
     plan.door = draw_door(seed, clients);
     draw_partitions(seed, plan);
+    draw_wide(seed, plan);
     plan.tls = seed % tls_life_each == tls_life;
     draw_rules_and_losses(seed, plan);
     plan.cuts = cuts;

@@ -222,9 +222,9 @@ bool Oracle::is_settled(uint64_t block, hrtime_t since) const {
 }
 
 // In a file that was cut nothing is certain: a hole that ends at the new end counts as data.
-bool Oracle::is_untouched(uint64_t block) const {
+bool Oracle::is_untouched(uint64_t at) const {
     if (truncation_ != 0) return false;
-    const uint64_t first = block / page_blocks * page_blocks;
+    const uint64_t first = at / page_bytes * page_blocks;
     const uint64_t end = std::min(first + page_blocks, of_block_.blocks());
     if (first * block_bytes < kept_.size()) return false;
     for (uint64_t i = first; i < end; ++i) {
@@ -241,7 +241,7 @@ std::string Oracle::check_status_of(uint64_t block, const Told& told, hrtime_t s
         return where + "told to be zero, and has data";
     }
     if (told.hole && is_settled(block, since)) return where + "told to be a hole, and is none";
-    if (!told.hole && is_untouched(block)) return where + "a hole, told to be data";
+    if (!told.hole && is_untouched(block * block_bytes)) return where + "a hole, told to be data";
     return {};
 }
 

@@ -91,6 +91,8 @@ class Oracle {
     [[nodiscard]] std::string check_disk(std::span<const std::byte> disk, hrtime_t now) const {
         return check_disk(Image(disk), now);
     }
+    /// Whether the page was a hole from the beginning on, and no request has touched it.
+    [[nodiscard]] bool is_untouched(uint64_t at) const;
 
   private:
     static constexpr hrtime_t never = std::numeric_limits<hrtime_t>::max();
@@ -122,7 +124,6 @@ class Oracle {
     [[nodiscard]] std::string check_status_of(uint64_t block, const Told& told, hrtime_t since,
                                               hrtime_t now) const;
     [[nodiscard]] bool is_settled(uint64_t block, hrtime_t since) const;
-    [[nodiscard]] bool is_untouched(uint64_t block) const;
     [[nodiscard]] hrtime_t last_missing(std::span<const std::byte> content, hrtime_t now) const;
     [[nodiscard]] bool over(uint64_t block, const Write& write, hrtime_t since,
                             bool after_crash) const;

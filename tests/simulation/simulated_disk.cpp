@@ -45,6 +45,9 @@ int32_t SimulatedKernel::do_on_file(Operation& operation) {
             return sync_file(operation);
         case IORING_OP_FALLOCATE:
             return allocate(operation);
+        case IORING_OP_FADVISE:
+            operation.on->file->advise(operation.entry.off, operation.entry.len);
+            return 0;
         default:
             return 0;
     }

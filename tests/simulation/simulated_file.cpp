@@ -50,6 +50,15 @@ bool SimulatedFile::has_pages(uint64_t at, uint64_t count) const {
     return at + count <= end_of_last_page();
 }
 
+void SimulatedFile::advise(uint64_t at, uint64_t count) {
+    advised_.add(at / page_bytes, (at + count + page_bytes - 1) / page_bytes);
+}
+
+bool SimulatedFile::was_advised(uint64_t at, uint64_t count) const {
+    assert(count > 0);
+    return advised_.next(at / page_bytes, false) * page_bytes >= at + count;
+}
+
 void SimulatedFile::truncate(uint64_t length) {
     assert(length % sector_bytes == 0 && length <= length_);
     length_ = length;

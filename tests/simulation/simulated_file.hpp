@@ -49,6 +49,10 @@ class SimulatedFile {
     [[nodiscard]] bool copy(uint64_t at, std::span<const std::byte> from);
     /// Whether the page cache may have all of these bytes.
     [[nodiscard]] bool has_pages(uint64_t at, uint64_t bytes) const;
+    /// The range is read ahead. It may reach behind the end.
+    void advise(uint64_t at, uint64_t bytes);
+    /// Whether all of the range was read ahead, at any time.
+    [[nodiscard]] bool was_advised(uint64_t at, uint64_t bytes) const;
     /// Another process makes the file shorter.
     void truncate(uint64_t length);
 
@@ -90,6 +94,7 @@ class SimulatedFile {
     Image disk_;
     std::map<uint64_t, uint8_t> unsynced_;  // a bit for each sector, by page; never 0
     PageRuns allocated_;
+    PageRuns advised_;
     uint64_t length_ = 0;
     uint64_t errors_ = 0;
 };

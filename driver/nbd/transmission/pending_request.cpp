@@ -1,5 +1,6 @@
 #include "driver/nbd/transmission/pending_request.hpp"
 
+#include "blockdev/ring/planted.hpp"
 #include "driver/nbd/transmission/reply.hpp"
 #include "driver/nbd/transmission/request_rules.hpp"
 #include "driver/nbd/transmission/session.hpp"
@@ -74,6 +75,7 @@ void begin_request(PendingRequest& request, const Request& header, bool chunked)
     request.fast_zero = (header.flags & command_flag::fast_zero) != 0;
     request.offset = header.offset;
     request.bcount = header.type == Command::flush ? 0 : header.length;
+    if (planted("length-of-32-bits")) request.bcount = static_cast<uint32_t>(request.bcount);
     request.extents = ExtentList(room_for_extents(request, header, chunked));
 }
 
