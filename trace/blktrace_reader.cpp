@@ -396,12 +396,16 @@ void BlktraceRequests::finish(const Piece& piece, const BlktraceEvent& event) {
     if (durable_.erase(piece.request) > 0) durable_ends_[request.offset] = piece.request;
 }
 
-// The kernel's own flush is neither a read nor a write, and is for all who wait. A flush that a driver
-// or a server sees is for one.
+// The kernel's own flush is for all who wait. It has no event I, and is no write since Linux 4.8. A
+// flush that a driver or a server sees is for one.
 void BlktraceRequests::take_flush(const BlktraceEvent& event) {
     const int64_t time = time_of(event);
     const uint32_t code = plain_code(event);
-    const bool is_for_one = has(event, kernel::write_bit);
+    const bool is_for_one = has(event, kernel::write_bit) &&
+                            (code == kernel::inserted || event.device >> 20 == nbd_major_number ||
+                             std::ranges::any_of(flushes_, [&](size_t number) {
+                                 return requests_[number].queued > 0;
+                             }));
     const auto stamp = code == kernel::inserted ? &Request::queued
                        : code == kernel::issued ? &Request::started
                                                 : &Request::finished;
@@ -455,7 +459,7 @@ void BlktraceRequests::take(const BlktraceEvent& event) {
     if (code == kernel::queued) return queue(event);
     if (event.bytes == 0) {
         if (has(event, kernel::flush_bit) && code != requeued) return take_flush(event);
-        if (code == kernel::completed) end_without_bytes(event);
+        if (code == kernel::completed && has(event, kernel::write_bit)) end_without_bytes(event);
         return;
     }
     if (code == kernel::inserted) return insert(event);

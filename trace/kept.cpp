@@ -12,6 +12,10 @@ bool is_of_block_devices(const Request& request) {
     return request.op != Op::cache && request.op != Op::block_status;
 }
 
+bool is_without_bytes(const Request& request) {
+    return request.bytes == 0 && request.op != Op::flush;
+}
+
 }  // namespace
 
 bool is_kept_by_fio(const Request& request) {
@@ -20,7 +24,7 @@ bool is_kept_by_fio(const Request& request) {
 }
 
 bool is_kept_by_blktrace(const Request& request) {
-    return is_of_block_devices(request) && request.bytes <= bytes_max;
+    return is_of_block_devices(request) && !is_without_bytes(request) && request.bytes <= bytes_max;
 }
 
 Kept kept_by(std::string_view format, const Trace& trace) {
@@ -40,8 +44,13 @@ Kept kept_by(std::string_view format, const Trace& trace) {
         count([&](const Request& each) { return each.op == op; },
               fmt::format("{} requests left out: {} has no such operation", name_of(op), program));
     }
-    count([&](const Request& each) { return is_of_block_devices(each) && !is_kept(each); },
-          "requests longer than 16 TiB or beyond 8 EiB left out");
+    count([&](const Request& each) { return is_of_block_devices(each) && is_without_bytes(each); },
+          "requests without bytes left out");
+    count(
+        [&](const Request& each) {
+            return is_of_block_devices(each) && !is_without_bytes(each) && !is_kept(each);
+        },
+        "requests longer than 16 TiB or beyond 8 EiB left out");
     count([&](const Request& each) { return each.op == Op::write_zeroes && is_kept(each); },
           fmt::format("write_zeroes requests became writes: {} has no zeroes", program));
     count([&](const Request& each) { return is_kept(each) && each.bytes > piece_bytes_max; },

@@ -243,6 +243,23 @@ TEST(BlktraceReader, AFlushBeforeAWriteEndsWithoutALastEvent) {
     EXPECT_EQ(requests[2].finished, 5'000'411);
 }
 
+// Linux 4.4 has one flush for two of fsync(2), and counts it as a write.
+TEST(BlktraceReader, AFlushForSeveralEndsThemAll) {
+    constexpr uint32_t flush = blktrace::flush_bit;
+    const auto requests = KernelEvents()
+                              .add(queued, 0, 0, 0, writes | flush)
+                              .add(queued, 50, 0, 0, writes | flush)
+                              .add(issued, 100, UINT64_MAX, 0, writes | flush)
+                              .add(completed, 400, UINT64_MAX, 0, writes | flush)
+                              .add(completed, 410, 0, 0)
+                              .add(completed, 420, 0, 0)
+                              .requests();
+    ASSERT_EQ(requests.size(), 2u);
+    for (const Request& each : requests) EXPECT_EQ(each.started, 101);
+    EXPECT_EQ(requests[0].finished, 411);
+    EXPECT_EQ(requests[1].finished, 421);
+}
+
 // Linux before 4.20 writes a flush's sector as -1.
 TEST(BlktraceReader, NoticesAndFlushesHaveNoSector) {
     constexpr uint32_t flush = blktrace::flush_bit;

@@ -138,6 +138,20 @@ TEST(Kept, WhatIsLostIsCounted) {
     EXPECT_EQ(to_fio2(trace).find("9223372036854775808"), std::string::npos);
 }
 
+// No block device has them. In blktrace, a completion without bytes is the end of a flush.
+TEST(Kept, ARequestWithoutBytesIsLeftOut) {
+    Trace trace;
+    trace.requests = {request_at(1000), request_at(2000, Op::flush)};
+    trace.requests[0].bytes = trace.requests[1].bytes = 0;
+    for (const char* format : {"fio", "blktrace"}) {
+        const Kept kept = kept_by(format, trace);
+        EXPECT_EQ(kept.requests, 1u);
+        EXPECT_EQ(kept.lines, (std::vector<std::string>{"1 requests without bytes left out"}));
+    }
+    EXPECT_EQ(codes_of(events_of(to_blktrace(trace).at(1))), "NQGIDC");
+    EXPECT_EQ(to_fio2(trace).find(" read "), std::string::npos);
+}
+
 TEST(Fio, Version2WaitsInMilliseconds) {
     Trace trace = trace_of_all();
     trace.requests[3].received += 2'000'000;
