@@ -174,8 +174,9 @@ size_t missing_events(const std::vector<BlktraceEvent>& events) {
     size_t missing = 0;
     for (auto& [processor, seen] : numbers) {
         std::ranges::sort(seen);
-        const auto repeated = std::ranges::unique(seen);
-        const size_t different = seen.size() - repeated.size();
+        // clang 14 cannot read the range that std::ranges::unique() gives.
+        const auto repeated = std::unique(seen.begin(), seen.end());
+        const auto different = static_cast<size_t>(repeated - seen.begin());
         missing += size_t{seen[different - 1]} - seen.front() + 1 - different;
     }
     return missing;
