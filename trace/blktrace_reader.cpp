@@ -88,24 +88,22 @@ uint64_t rest_of_split(const BlktraceEvent& event, std::span<const std::byte> pa
     return __builtin_bswap64(sector);
 }
 
-// In the order of time, without those that are no step of a request. A notice has only the fields that it
-// needs; in the others is what was in the kernel's buffer before. A flush has no sector, which older
-// kernels write as -1.
-Result<Steps, std::string> steps_in(std::span<const std::byte> file) {
+// Adds the events of a file that are steps of requests; why not, or empty. A notice has only the fields
+// that it needs; in the others is what was in the kernel's buffer before. A flush has no sector, which
+// older kernels write as -1.
+std::string add_steps(std::span<const std::byte> file, Steps& steps) {
     uint32_t first = 0;
     std::memcpy(&first, file.data(), std::min(file.size(), sizeof first));
     if (const auto version = kernel::other_version(first)) {
         return fmt::format("a file of blktrace, version {}; only version 7 is read", *version);
     }
-    Steps steps;
     for (auto rest = file; !rest.empty();) {
         const auto damaged = [&](std::string_view why) {
             return fmt::format("damaged at byte {}: {}", file.size() - rest.size(), why);
         };
         if (is_cut_off(rest)) {
-            if (rest.size() == file.size())
-                return std::string("cut off within an event of blktrace");
-            steps.cut_bytes = rest.size();
+            if (rest.size() == file.size()) return "cut off within an event of blktrace";
+            steps.cut_bytes += rest.size();
             break;
         }
         BlktraceEvent event{};
@@ -122,6 +120,15 @@ Result<Steps, std::string> steps_in(std::span<const std::byte> file) {
         if (plain_code(event) == split) event.sector = rest_of_split(event, payload);
         rest = rest.subspan(sizeof event + event.pdu_bytes);
         if (!is_notice) steps.events.push_back(event);
+    }
+    return {};
+}
+
+// In the order of time.
+Result<Steps, std::string> steps_in(std::span<const std::span<const std::byte>> files) {
+    Steps steps;
+    for (const auto file : files) {
+        if (std::string why = add_steps(file, steps); !why.empty()) return why;
     }
     std::ranges::stable_sort(steps.events, {}, [](const BlktraceEvent& event) {
         return std::pair(event.time, rank_of(event));
@@ -509,8 +516,9 @@ Trace BlktraceRequests::result() {
 
 }  // namespace
 
-Result<Trace, std::string> from_blktrace(std::span<const std::byte> file, std::string_view device) {
-    auto steps = steps_in(file);
+Result<Trace, std::string> from_blktrace(std::span<const std::span<const std::byte>> files,
+                                         std::string_view device) {
+    auto steps = steps_in(files);
     if (!steps) return steps.error();
     std::vector<BlktraceEvent>& events = steps->events;
     // Of several traces in one file, the numbers are not to be told apart.

@@ -239,7 +239,7 @@ Result<Trace, Failure> decode_format(std::span<const std::byte> file, Text devic
     if (file.size() >= sizeof first) std::memcpy(&first, file.data(), sizeof first);
     if (first == blktrace::magic || first == blktrace::magic_swapped ||
         blktrace::other_version(first)) {
-        return from_blktrace(file, device);
+        return from_blktrace({&file, 1}, device);
     }
     if (const Text what = wrapping_of(whole); !what.empty()) return Failure(what);
     if (const Text encoding = wide_encoding(whole); !encoding.empty()) {
@@ -293,6 +293,13 @@ Result<Trace, std::string> from_fio(std::string_view text, std::string_view devi
                 : fmt::format("line {}, the last one, is cut off and left out: {}", number, why));
     }
     return log.result();
+}
+
+Result<Trace, std::string> decode_blktrace(std::span<const std::span<const std::byte>> files,
+                                           std::string_view device) {
+    auto trace = from_blktrace(files, device);
+    if (trace) note_unknown_times(*trace);
+    return trace;
 }
 
 Result<Trace, std::string> decode_any(std::span<const std::byte> file, std::string_view device) {

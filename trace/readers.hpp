@@ -35,11 +35,16 @@ namespace blkscope::trace {
 [[nodiscard]] Result<Trace, std::string> from_fio(std::string_view text,
                                                   std::string_view device = {});
 
-/// Events of blktrace, version 7: the files of its processors, one behind the other in any order, or what
-/// `blkparse -d` has merged. `device` is needed if there are several, as "8:16". Each event Q is a request;
-/// bytes without one are a request from their D on. The events I, D and C have its stamps, also where the
-/// kernel has merged or split. A write with PREFLUSH is a flush and a write.
-[[nodiscard]] Result<Trace, std::string> from_blktrace(std::span<const std::byte> file,
-                                                       std::string_view device = {});
+/// Events of blktrace, version 7: the files of its processors in any order, also one behind the other in one
+/// file, or what `blkparse -d` has merged. `device` is needed if there are several, as "8:16". Each event Q is
+/// a request; bytes without one are a request from their D on. The events I, D and C have its stamps, also
+/// where the kernel has merged or split. A write with PREFLUSH is a flush and a write. The notes also say how
+/// many requests lack a start or an end.
+[[nodiscard]] Result<Trace, std::string> decode_blktrace(
+    std::span<const std::span<const std::byte>> files, std::string_view device = {});
+
+/// The same without these notes.
+[[nodiscard]] Result<Trace, std::string> from_blktrace(
+    std::span<const std::span<const std::byte>> files, std::string_view device = {});
 
 }  // namespace blkscope::trace

@@ -13,10 +13,12 @@
 
 namespace blkscope {
 
-/// A larger file is refused. Reading takes about twice the memory of the file: its bytes, and its
+/// A larger trace is refused. Reading takes about twice the memory of the file: its bytes, and its
 /// requests with 104 bytes each.
 inline constexpr size_t trace_bytes_max = size_t{4} << 30;
 
+/// Where there is no such file, but PATH.blktrace.0 and others, as blktrace names those of its processors, all
+/// of these are the trace. Of one of them alone, a note names the others.
 [[nodiscard]] trace::Trace read_trace_file(const std::string& path, const std::string& device = {});
 
 /// Tells the user of `command` what the file does not say, on standard error.
