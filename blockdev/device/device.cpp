@@ -101,13 +101,15 @@ std::unique_ptr<Lane> Device::open_lane(Ring& ring) {
 // backwards. A counter that a resume has moved is found here, before a stamp is taken from it: one
 // that jumped ahead would make planned ends come too late, and one behind would stop the device.
 hrtime_t Device::read_clock(const Lane& lane) {
-    hrtime_t now = lane.ring_.now();
+    Kernel& kernel = lane.ring_.kernel();  // a thread that changes the device has no ring
+    hrtime_t now = kernel.now();
     const uint64_t since = static_cast<uint64_t>(now) - static_cast<uint64_t>(latest_);
-    if (since > trusted_pause_) [[unlikely]] {
+    if (since > trusted_pause_ && !planted("jump-stamped")) [[unlikely]] {
         const uint64_t behind = uint64_t{0} - since;
+        if (planted("stamps-go-back")) return latest_ = now;
         if (behind <= trusted_pause_ / skews_per_pause) return latest_;
-        lane.ring_.kernel().correct_clock();
-        now = std::max(latest_, lane.ring_.now());
+        kernel.correct_clock();
+        now = std::max(latest_, kernel.now());
     }
     return latest_ = now;
 }

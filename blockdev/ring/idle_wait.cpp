@@ -17,18 +17,18 @@ constexpr uint64_t busy_turns_max = 4;
 
 }  // namespace
 
-int IdleWait::wait(Uring& uring, uint64_t turn, hrtime_t until) {
+int IdleWait::wait(Uring& uring, uint64_t turn, hrtime_t until, hrtime_t ns_max) {
     assert(turn >= idle_turn_);
-    if (!may_spin_) return sleep(uring, until);
+    if (!may_spin_) return sleep(uring, until, ns_max);
     const int submitted = uring.submit(0);
     if (submitted < 0 || uring.ready()) return submitted;
     const bool busy = turn - idle_turn_ > busy_turns_max && !expects_soon_;
     expects_soon_ = false;
     idle_turn_ = turn;
-    if (busy) return sleep(uring, until);
+    if (busy) return sleep(uring, until, ns_max);
     const hrtime_t since = uring.kernel().now();
-    if (busy_wait_.pays()) return spin(uring, since, until) ? 0 : sleep(uring, until);
-    const int error = sleep(uring, until);
+    if (busy_wait_.pays()) return spin(uring, since, until) ? 0 : sleep(uring, until, ns_max);
+    const int error = sleep(uring, until, ns_max);
     // A sleep that an alarm has ended says nothing about the clients.
     if (until != Alarm::never && !uring.ready()) return error;
     busy_wait_.slept(static_cast<uint64_t>(to_ns(uring.kernel().now() - since)));
@@ -36,10 +36,11 @@ int IdleWait::wait(Uring& uring, uint64_t turn, hrtime_t until) {
 }
 
 // Without an alarm this is one system call, as most sleeps are.
-int IdleWait::sleep(Uring& uring, hrtime_t until) {
+int IdleWait::sleep(Uring& uring, hrtime_t until, hrtime_t ns_max) {
     if (until == Alarm::never) return uring.submit(1);
     Kernel& kernel = uring.kernel();
-    const hrtime_t ns = kernel_ns(kernel, std::max<hrtime_t>(until - kernel.now(), 0));
+    const hrtime_t left = kernel_ns(kernel, std::max<hrtime_t>(until - kernel.now(), 0));
+    const hrtime_t ns = std::min(left, ns_max);
     return ns > 0 ? uring.submit(1, ns) : uring.submit(0);
 }
 

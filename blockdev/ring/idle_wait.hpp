@@ -31,16 +31,17 @@ class IdleWait {
     /// for that rest, even if the worker was busy before.
     void expect_soon() { expects_soon_ = true; }
 
-    /// Submits, and returns when an operation has completed, or at `until` (ticks). `turn` counts the
-    /// worker's turns.
-    int wait(Uring& uring, uint64_t turn, hrtime_t until = Alarm::never);
+    /// Submits, and returns when an operation has completed, or at `until` (ticks). A sleep ends after
+    /// `ns_max`, too: the counter may step before it. `turn` counts the worker's turns.
+    int wait(Uring& uring, uint64_t turn, hrtime_t until = Alarm::never,
+             hrtime_t ns_max = Kernel::forever);
 
     /// Spins until an operation has completed, until `moment`, or until the clock goes back. For the
     /// end of a wait.
     static void spin_until(Uring& uring, hrtime_t moment);
 
   private:
-    static int sleep(Uring& uring, hrtime_t until);
+    static int sleep(Uring& uring, hrtime_t until, hrtime_t ns_max);
     bool spin(Uring& uring, hrtime_t since, hrtime_t until);
 
     const bool may_spin_;

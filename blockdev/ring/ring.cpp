@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include "base/clock.hpp"
+#include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
 namespace {
@@ -91,21 +92,19 @@ void Ring::wait(bool sleep) {
 
 // Before a precise alarm the worker spins, because waking takes too long to be exact.
 void Ring::wait_for_alarm() {
-    check_clock();
     const Alarms::Next next = alarms_.next();
     const bool spins = next.precise && idle_wait_.may_spin();
     const hrtime_t until = spins ? next.when - kernel_ticks(kernel(), Alarms::lead_ns) : next.when;
-    until > now() ? idle_wait_.wait(uring_, turn_, until) : uring_.submit(0);
+    const hrtime_t left = until - now();
+    left > 0 ? idle_wait_.wait(uring_, turn_, until, kernel_ns(kernel(), left)) : uring_.submit(0);
     // A signal may have ended the sleep early.
     if (spins && now() >= until) idle_wait_.spin_until(uring_, next.when);
 }
 
-// A resume or a migration moves the processor's counter. The longest waits of a worker are its
-// sleeps, so it looks after each. The comparison itself is rare.
-void Ring::check_clock() {
-    if (static_cast<uint64_t>(now()) - static_cast<uint64_t>(checked_) <= trusted_pause_) return;
-    kernel().correct_clock();
-    checked_ = now();
+// A resume or a migration moves the processor's counter. The comparison itself is rare.
+hrtime_t Ring::corrected_now() {
+    if (!planted("clock-unchecked")) kernel().correct_clock();
+    return checked_ = kernel().now();
 }
 
 // An alarm is due by the kernel's own clock, or not at all.
@@ -117,7 +116,8 @@ bool Ring::call_alarms() {
 
 void Ring::dispatch() {
     ++turn_;
-    if (slept_ || turn_ % turns_per_look == 0) check_clock();
+    // The longest waits of a worker are its sleeps, so it looks after each.
+    if (slept_ || turn_ % turns_per_look == 0) static_cast<void>(now());
     inline_.take_over(later_);
     bool brought_something = !inline_.empty();
     Completion* completion = nullptr;

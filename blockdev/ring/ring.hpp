@@ -65,8 +65,13 @@ class Ring {
 
     /// The kernel that makes the ring's system calls; it outlives the ring.
     [[nodiscard]] Kernel& kernel() const { return uring_.kernel(); }
-    /// The kernel's clock.
-    [[nodiscard]] hrtime_t now() const { return kernel().now(); }
+    /// The kernel's clock. It is compared first if it has moved by more than trusted_pause_ns since the last
+    /// comparison, or back.
+    [[nodiscard]] hrtime_t now() {
+        const hrtime_t now = kernel().now();
+        const uint64_t since = static_cast<uint64_t>(now) - static_cast<uint64_t>(checked_);
+        return since <= trusted_pause_ ? now : corrected_now();
+    }
 
     /// Makes the calling thread the ring's worker. Once.
     void enable();
@@ -162,7 +167,7 @@ class Ring {
                           const Completion& completion);
     void lock_instead(Lock& wanted);
     void wait_for_alarm();
-    void check_clock();
+    hrtime_t corrected_now();
     bool call_alarms();
 
     Posted posted_;  // outlives uring_: the kernel may write to the memory of a watched event

@@ -560,7 +560,12 @@ void SimulatedKernel::close(int fd) {
 // Each reading takes time, so that no two moments of a turn are the same.
 hrtime_t SimulatedKernel::now() {
     timeline_.spend(reading_ns);
-    return timeline_.now();
+    return clock.read(timeline_.now());
+}
+
+void SimulatedKernel::correct_clock() {
+    timeline_.spend(reading_ns);
+    clock.correct(timeline_.now());
 }
 
 }  // namespace blkscope::simulation

@@ -28,6 +28,7 @@
 
 #include "blockdev/ring/kernel.hpp"
 #include "random.hpp"
+#include "simulated_clock.hpp"
 #include "simulated_file.hpp"
 #include "simulated_socket.hpp"
 #include "timeline.hpp"
@@ -60,6 +61,7 @@ class SimulatedKernel final : public Kernel {
 
     Faults faults;
     Disk disk;
+    SimulatedClock clock;
 
     // ---- For the scheduler ----
 
@@ -110,6 +112,7 @@ class SimulatedKernel final : public Kernel {
     bool set_up_if_unix(int socket, int send_bytes) override;
     void close(int fd) override;
     hrtime_t now() override;
+    void correct_clock() override;
 
   private:
     struct Operation;

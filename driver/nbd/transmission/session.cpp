@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -237,7 +238,9 @@ bool Session::take_in() {
     const uint64_t bytes = incoming.refusal == 0 ? memory_for(incoming.header) : 0;
     assert(bytes <= Arena::piece_bytes_max);
     // The other requests of the same receive wait behind this one.
-    if (memory_.waits()) held_back_ = sessions_.ring().now() - received_;
+    if (memory_.waits()) {
+        held_back_ = std::max<hrtime_t>(sessions_.ring().now() - received_, 0);
+    }
     PendingRequest* const request = memory_.acquire(static_cast<uint32_t>(bytes));
     if (request == nullptr) {
         sessions_.waits_for_room(*this);
