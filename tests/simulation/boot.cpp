@@ -23,7 +23,9 @@ constexpr uint64_t client_stream = 0x636c6965;
 constexpr uint64_t loiterer_stream = 0x6c6f6974;
 constexpr uint64_t truncation_stream = 0x7472756e;
 constexpr uint64_t change_stream = 0x6368616e;
+constexpr uint64_t clocks_stream = 0x636c6f63;
 constexpr hrtime_t changes_ns = 8'000'000;  // from the start on
+constexpr hrtime_t clocks_ns = 20'000'000;  // the same, until the last step of a clock
 constexpr hrtime_t second = 1'000'000'000;
 constexpr hrtime_t stalled_ns_max = 40 * second;
 constexpr uint64_t events_max = 3'000'000;
@@ -93,6 +95,9 @@ Boot::Boot(Timeline& timeline, uint64_t seed, const LifePlan& plan, Judge& judge
       random_(seed_, boot_stream),
       plan_(plan),
       judge_(judge),
+      clocks_(plan.cuts.no_clocks
+                  ? ClockPlan{}
+                  : draw_clocks(Random(seed_, clocks_stream), timeline.now(), clocks_ns)),
       changes_(Random(seed_, change_stream)),
       kernel_(timeline, seed_),
       executor_(timeline, kernel_, seed_) {
@@ -102,6 +107,7 @@ Boot::Boot(Timeline& timeline, uint64_t seed, const LifePlan& plan, Judge& judge
     executor_.spare_lost = plan.door.spare_lost;
     kernel_.faults = plan.faults;
     kernel_.disk = plan.disk;
+    kernel_.clock.set_plan(clocks_, seed_);
 }
 
 // After a failure the objects cannot be destroyed in order.
@@ -288,6 +294,7 @@ void Boot::make_client(unsigned number) {
     const Wire wire = draw_wire(random, crumbs);
     plan.wait_ns_max = wait_allowed(number, wire);
     plan.entry_ns_max = entry_allowed(plan, wire);
+    plan.visit = reloads_;
     plan.barred = !wire.is_unix && !rules_.allows(number);
     const Invitation invitation{.export_name = served.name,
                                 .export_bytes = served.plan.bytes,
@@ -380,7 +387,8 @@ hrtime_t Boot::wait_allowed(unsigned client, const Wire& wire) const {
         std::min({wire.room_bytes, own.take_bytes_max / 4 + 1, wire.segment_bytes / 4 + 1});
     const auto parts = static_cast<hrtime_t>(own.depth * (own.request_bytes_max / part + 4));
     const hrtime_t each = 2 * wire.delay_ns_max + own.pause_ns_max + 20'000;
-    return there * steps * plan_.disk.ns_max + all * turn_ns + parts * each;
+    return there * steps * plan_.disk.ns_max + all * turn_ns + parts * each +
+           clocks_.wrong_ns_max();
 }
 
 // ---- Turns ----
@@ -389,6 +397,7 @@ hrtime_t Boot::wait_allowed(unsigned client, const Wire& wire) const {
 void Boot::drive(size_t index) {
     Driven& driven = workers_[index];
     if (driven.finished) return;
+    const SimulatedClock::Running running(kernel_.clock, driven.ring + 1);
     if (driven.turn_due) {
         driven.worker->turn();
         timeline_.spend(static_cast<hrtime_t>(random_.between(1, turn_ns_max)));

@@ -86,6 +86,8 @@ class Boot {
     /// Runs one boot. `contents` are the exports' contents, before and after.
     void run(std::vector<Image>& contents, bool ends_with_crash);
 
+    /// The clocks of this boot, as a text.
+    [[nodiscard]] std::string clocks() const { return clocks_.text(); }
     [[nodiscard]] unsigned clients_come() const { return static_cast<unsigned>(clients_.size()); }
 
   private:
@@ -160,6 +162,7 @@ class Boot {
     Random random_;
     const LifePlan& plan_;
     Judge& judge_;
+    const ClockPlan clocks_;
     LiveChanges changes_;
     SimulatedKernel kernel_;
     SimulatedExecutor executor_;

@@ -25,15 +25,6 @@ T load(const std::byte* from) {
     return nbd::load_be<T>(std::span<const std::byte, sizeof(T)>(from, sizeof(T)));
 }
 
-// FUA counts for requests that write.
-uint16_t recorded_flags(const nbd::Request& request) {
-    namespace flag = nbd::command_flag;
-    const bool writes = request.type == Command::write || request.type == Command::trim ||
-                        request.type == Command::write_zeroes;
-    const int kept = flag::no_hole | flag::fast_zero | (writes ? flag::fua : 0);
-    return static_cast<uint16_t>(request.flags & kept);
-}
-
 }  // namespace
 
 Client::Client(const World& world, Random random, const ClientPlan& plan,
@@ -44,7 +35,7 @@ Client::Client(const World& world, Random random, const ClientPlan& plan,
       introduction_(invitation, random_),
       oracle_(world.oracle),
       judge_(world.judge),
-      next_cookie_(random_.next()) {
+      next_cookie_(random_.next() + (plan.visit << 48)) {
     shares = plan_.shares;
     if (!plan_.wide) return;
     wide_.emplace(Random(next_cookie_, wide_stream), plan_.first_byte, oracle_.bytes(),
@@ -354,6 +345,7 @@ void Client::answered(uint64_t cookie, Error error) {
     if (asked.write != 0) {
         oracle_.end_write(asked.write, good, (request.flags & nbd::command_flag::fua) != 0, now);
     }
+    if (asked.refusal == Error::none) answers.push_back({request, error, asked.made, now});
     if (!good) return judge_error(asked, error);
     const bool through = asked.write != 0 && (request.flags & nbd::command_flag::fua) != 0;
     if ((through || request.type == Command::flush) && oracle_.must_fail(asked.made)) {
@@ -366,8 +358,6 @@ void Client::answered(uint64_t cookie, Error error) {
         const std::string lost = oracle_.flushed(asked.made, now);
         if (!lost.empty()) complain("not on the disk after a flush: " + lost);
     }
-    done.push_back(
-        {request.cookie, request.type, recorded_flags(request), request.offset, request.length});
     if (request.type == Command::cache && plan_.read_ahead &&
         !plan_.read_ahead->was_advised(request.offset, request.length)) {
         return complain("a cache request has not read all of its range ahead");

@@ -21,6 +21,7 @@
 #include "introduction.hpp"
 #include "oracle.hpp"
 #include "random.hpp"
+#include "records.hpp"
 #include "simulated_file.hpp"
 #include "simulated_socket.hpp"
 #include "simulated_tls.hpp"
@@ -87,20 +88,10 @@ struct ClientPlan {
     bool punches = true;                // the disk makes holes, and so has a fast zero
     bool zeroes_in_place = true;        // and one that leaves no hole
     bool barred = false;                // the allow list does not have its address
+    uint64_t visit = 0;                 // of the same client; each has other cookies
     std::optional<WidePlan> wide = {};  // of a disk beyond 4 GiB
     std::shared_ptr<const SimulatedFile> read_ahead =
         {};  // the file that a cache request reads ahead
-};
-
-/// A request that was answered without an error.
-struct Done {
-    uint64_t cookie = 0;
-    nbd::Command type = nbd::Command::read;
-    uint16_t flags = 0;
-    uint64_t offset = 0;
-    uint64_t bytes = 0;
-
-    auto operator<=>(const Done&) const = default;
 };
 
 class Client {
@@ -144,8 +135,8 @@ class Client {
     uint64_t writes = 0;
     uint64_t read_bytes = 0;
     uint64_t written_bytes = 0;
-    std::vector<Share> shares;  // the same requests, within each partition
-    std::vector<Done> done;     // all of them
+    std::vector<Share> shares;    // the same requests, within each partition
+    std::vector<Answer> answers;  // of all requests that the protocol allows
 
   private:
     struct Asked {

@@ -12,6 +12,7 @@
 #include "blockdev/backing/memory_backing.hpp"
 #include "blockdev/device/device.hpp"
 #include "client.hpp"
+#include "simulated_clock.hpp"
 #include "simulated_kernel.hpp"
 
 namespace blkscope::simulation {
@@ -19,11 +20,31 @@ namespace {
 
 constexpr uint64_t device_stream = 0x64657669;
 constexpr uint64_t clients_stream = 0x636c6965;
+constexpr uint64_t clocks_stream = 0x636c6f63;
+constexpr uint64_t behaviour_stream = 0x62656861;
 constexpr uint64_t keys = 4;
 constexpr unsigned ring_entries = 64;
 constexpr uint64_t device_turn_ns_max = 3'000;
 constexpr hrtime_t limit_ns = 2'000'000'000;
 constexpr uint64_t blocks_max = 24;
+constexpr hrtime_t clocks_ns = 10'000'000;     // until the last step of a clock
+constexpr hrtime_t iodone_ns_max = 1'000'000;  // from the end of a request to its iodone
+constexpr hrtime_t served_ns_max =
+    20'000'000;  // of one request, with what holds it and all its retries
+
+// Each of these holds a request for some milliseconds at most.
+Behaviour draw_behaviour(Random random, uint64_t device_bytes) {
+    Behaviour behaviour;
+    if (random.one_in(2)) behaviour.model = model::ModelSpec::parse("all=const:2ms", {});
+    if (random.one_in(4)) behaviour.limits = model::LimitSpec::parse("iops=2000");
+    if (random.one_in(4)) behaviour.client_limits = model::LimitSpec::parse("iops=1000");
+    for (const char* const rule : {"all:hang=2ms;chance=1/3", "all:delay=const:2ms;every=3"}) {
+        if (!random.one_in(3)) continue;
+        behaviour.faults.push_back(model::FaultRule::parse(rule, device_bytes, {}));
+    }
+    behaviour.seed = random.next();
+    return behaviour;
+}
 
 class DeviceLife {
   public:
@@ -39,7 +60,8 @@ class DeviceLife {
 
     struct Member : Asker {
         Party* party = nullptr;
-        uint64_t key = 0;  // of the client; 0: the requests have none
+        uint64_t key = 0;       // of the client; 0: the requests have none
+        hrtime_t accepted = 0;  // when strategy() returned
         ConnectionFigures figures;
     };
 
@@ -55,6 +77,7 @@ class DeviceLife {
         bool begun = false;
     };
 
+    void draw_clock(uint64_t seed, const Cuts& cuts);
     void make_device(Random& random);
     void drive(Party& party);
     void ask(Member& asker);
@@ -64,6 +87,7 @@ class DeviceLife {
     void check_clients();
     static void done(Buf& buf);
     void judge(Member& asker);
+    [[nodiscard]] std::string check_stamps(const Member& asker) const;
     void complain(const std::string& error);
     void check_order();
     void check_depth();
@@ -73,6 +97,9 @@ class DeviceLife {
     Random random_;
     Random clients_random_;
     StartOrder order_ = StartOrder::arrival;
+    ClockPlan clocks_;
+    std::optional<Random> held_;  // of what holds requests; nothing holds any without
+    bool limits_clients_ = false;
     SimulatedKernel kernel_;
     std::shared_ptr<SimulatedFile> file_;
     std::unique_ptr<Oracle> oracle_;
@@ -80,6 +107,7 @@ class DeviceLife {
     std::unique_ptr<Device> device_;
     Stays stays_;
     unsigned out_ = 0;
+    hrtime_t askers_ = 0;
     std::string plan_;
 };
 
@@ -88,6 +116,7 @@ DeviceLife::DeviceLife(uint64_t seed, const Cuts& cuts)
       clients_random_(seed, clients_stream),
       kernel_(timeline_, seed) {
     if (clients_random_.one_in(3)) order_ = StartOrder::fair;
+    draw_clock(seed, cuts);
     if (!cuts.no_faults && random_.one_in(2)) {
         kernel_.faults.short_transfer = random_.between(2, 20);
         kernel_.faults.interrupted = random_.between(5, 100);
@@ -104,6 +133,7 @@ DeviceLife::DeviceLife(uint64_t seed, const Cuts& cuts)
         party->ring = std::make_unique<Ring>(ring_entries, false, kernel_);
         party->left = std::min(static_cast<unsigned>(random_.between(20, 150)), cuts.requests_max);
         const uint64_t askers = random_.between(1, 8);
+        askers_ += static_cast<hrtime_t>(askers);
         for (uint64_t j = 0; j < askers; ++j) {
             party->askers.push_back(std::make_unique<Member>());
             party->askers.back()->party = party.get();
@@ -114,6 +144,16 @@ DeviceLife::DeviceLife(uint64_t seed, const Cuts& cuts)
         parties_.push_back(std::move(party));
     }
     make_device(random_);
+}
+
+// A step of the clock concerns most the requests that a model, a limit or a fault holds.
+void DeviceLife::draw_clock(uint64_t seed, const Cuts& cuts) {
+    if (!cuts.no_clocks) {
+        clocks_ = draw_clocks(Random(seed, clocks_stream), timeline_.now(), clocks_ns);
+    }
+    kernel_.clock.set_plan(clocks_, seed);
+    Random random(seed, behaviour_stream);
+    if (random.one_in(8) || !clocks_.steps.empty()) held_ = random;
 }
 
 // After a failure the objects cannot be destroyed in order.
@@ -149,10 +189,13 @@ void DeviceLife::make_device(Random& random) {
     const uint32_t depth = depths[random.below(5)];
     plan_ = std::string(file_ ? "file" : "memory") + ", " + std::to_string(bytes / page_bytes) +
             " pages, depth " + std::to_string(depth) + ", " + std::to_string(parties_.size()) +
-            " rings" + (order_ == StartOrder::fair ? ", fair" : "");
-    device_ = std::make_unique<Device>(
-        *parties_[0]->ring, std::move(backing), std::nullopt,
-        DeviceOptions{.queue_depth = depth, .order = order_, .client_stats = 2});
+            " rings" + (order_ == StartOrder::fair ? ", fair" : "") + (held_ ? ", held" : "") +
+            clocks_.text();
+    DeviceOptions options{.queue_depth = depth, .order = order_, .client_stats = 2};
+    if (held_) options.behaviour = draw_behaviour(*held_, bytes);
+    limits_clients_ = options.behaviour.client_limits.has_value();
+    device_ = std::make_unique<Device>(*parties_[0]->ring, std::move(backing), std::nullopt,
+                                       std::move(options));
 }
 
 Outcome DeviceLife::run() {
@@ -192,6 +235,7 @@ Outcome DeviceLife::run() {
 
 void DeviceLife::drive(Party& party) {
     if (judge_.failed()) return;
+    const SimulatedClock::Running running(kernel_.clock, party.ring_number + 1);
     if (!party.begun) {
         party.begun = true;
         party.ring->enable();
@@ -243,6 +287,7 @@ void DeviceLife::ask(Member& asker) {
     ++out_;
     Party& party = *asker.party;
     device_->strategy(asker, party.lane ? *party.lane : device_->first_lane());
+    asker.accepted = timeline_.now();
 }
 
 void DeviceLife::done(Buf& buf) {
@@ -256,10 +301,30 @@ void DeviceLife::judge(Member& asker) {
     timeline_.note(static_cast<uint64_t>(asker.error));
     timeline_.note(static_cast<uint64_t>(asker.finished));
     complain(stays_.add(asker, asker.key));
+    complain(check_stamps(asker));
     complain(asker.judge(*oracle_, timeline_.now()));
     if (asker.error != 0 && kernel_.other_failures + kernel_.interruptions == 0) {
         judge_.fail("a request failed without a fault");
     }
+}
+
+// The true time of each event is known, and the stamps may differ from it as far as the clocks do. All other requests
+// may be served before this one.
+std::string DeviceLife::check_stamps(const Member& asker) const {
+    const hrtime_t wrong = clocks_.wrong_ns_max();
+    const hrtime_t now = timeline_.now();
+    if (asker.queued < asker.made - wrong || asker.queued > asker.accepted + wrong) {
+        return "a request was queued at " + std::to_string(asker.made) + ", and its stamp is " +
+               std::to_string(asker.queued);
+    }
+    if (asker.finished > now + wrong || asker.finished < now - wrong - iodone_ns_max) {
+        return "a request ended at " + std::to_string(now) + ", and its stamp is " +
+               std::to_string(asker.finished);
+    }
+    const hrtime_t longest = (askers_ + 2) * served_ns_max + wrong + iodone_ns_max;
+    return now - asker.made <= longest ? ""
+                                       : "a request took " + std::to_string(now - asker.made) +
+                                             " ns, more than " + std::to_string(longest);
 }
 
 void DeviceLife::complain(const std::string& error) {
@@ -293,6 +358,7 @@ void DeviceLife::check_clients() {
 // In fair order each client has an order of its own.
 // Flushes that wait for a running flush keep the order, too: all start when it has ended.
 void DeviceLife::check_order() {
+    if (limits_clients_) return;
     std::vector<Stay> stays = stays_.all();
     std::erase_if(stays, [](const Stay& stay) { return stay.op == Buf::Op::flush; });
     std::sort(stays.begin(), stays.end(), [&](const Stay& a, const Stay& b) {

@@ -266,6 +266,7 @@ Outcome live(uint64_t seed, const Cuts& cuts) {
         Boot boot(timeline, seed, plan, judge, number);
         boot.run(contents, number + 1 < plan.boots);
         outcome.clients += boot.clients_come();
+        outcome.plan += boot.clocks();
     }
     outcome.verdict = judge.verdict();
     outcome.hash = timeline.hash();

@@ -22,6 +22,7 @@ struct Cuts {
     bool no_crash = false;
     bool no_reload = false;
     bool no_changes = false;  // of models, limits and faults
+    bool no_clocks = false;   // all clocks are true
     unsigned workers_max = 3;
     unsigned troubles_max = 100;  // of another server
     /// Not a cut: a flush under way when a sync fails must keep its promise, too.

@@ -106,6 +106,7 @@ Cuts shrink(uint64_t seed, Cuts cuts) {
     attempt([](Cuts& c) { c.no_reload = true; });
     attempt([](Cuts& c) { c.no_changes = true; });
     attempt([](Cuts& c) { c.no_crash = true; });
+    attempt([](Cuts& c) { c.no_clocks = true; });
     for (const unsigned troubles : {4U, 2U, 1U, 0U}) {
         attempt([troubles](Cuts& c) { c.troubles_max = troubles; });
     }
@@ -138,6 +139,7 @@ std::string describe(const Cuts& cuts) {
     if (cuts.no_crash) text += ", no crash";
     if (cuts.no_reload) text += ", no reload";
     if (cuts.no_changes) text += ", no live changes";
+    if (cuts.no_clocks) text += ", true clocks";
     return text;
 }
 
