@@ -21,23 +21,33 @@
 namespace blkscope {
 namespace {
 
-using Stamp = int64_t trace::Request::*;
+using Moment = int64_t (*)(const trace::Request&);  // 0: unknown
+
+template <int64_t trace::Request::*Stamp>
+int64_t stamp(const trace::Request& request) {
+    return request.*Stamp;
+}
+
+// Without its time in the queue, the device had the request from its arrival on.
+int64_t entered(const trace::Request& request) {
+    return request.entered();
+}
 
 struct PastStage {
     std::string_view name;
-    Stamp begin;
-    Stamp end;
+    Moment begin;
+    Moment end;
     std::string_view advice;
 };
 
 constexpr std::array stages{
-    PastStage{"receive", &trace::Request::received, &trace::Request::queued,
+    PastStage{"receive", stamp<&trace::Request::received>, stamp<&trace::Request::queued>,
               "requests were held back before the device, for their data or for memory"},
-    PastStage{"wait", &trace::Request::queued, &trace::Request::started,
+    PastStage{"wait", entered, stamp<&trace::Request::started>,
               "requests waited for a place in the depth, or for tokens of a limit"},
-    PastStage{"service", &trace::Request::started, &trace::Request::finished,
+    PastStage{"service", stamp<&trace::Request::started>, stamp<&trace::Request::finished>,
               "it is what the backing took"},
-    PastStage{"reply", &trace::Request::finished, &trace::Request::replied,
+    PastStage{"reply", stamp<&trace::Request::finished>, stamp<&trace::Request::replied>,
               "clients took their answers slowly"}};
 
 // A client with so much of the service is the reason why the others waited.
@@ -55,8 +65,8 @@ struct Times {
 Times times_of(const std::vector<trace::Request>& requests, const PastStage& stage) {
     Times times;
     for (const trace::Request& request : requests) {
-        const int64_t begin = request.*stage.begin;
-        const int64_t end = request.*stage.end;
+        const int64_t begin = stage.begin(request);
+        const int64_t end = stage.end(request);
         if (begin <= 0 || end < begin) continue;
         times.ns.push_back(end - begin);
         times.sum += static_cast<double>(end - begin);
@@ -148,7 +158,9 @@ std::string past_text(const std::string& name, const trace::Trace& trace) {
 
 void explain_past(const ExplainCommand& command) {
     if (command.last.empty()) {
-        return program::print(past_text(command.device, read_trace_file(command.device)));
+        const trace::Trace trace = read_trace_file(command.device);
+        show_notes(trace, "explain");
+        return program::print(past_text(command.device, trace));
     }
     const auto last_ns = static_cast<int64_t>(model::parse_time(command.last).ns());
     const std::string device = device_or_only_one(command.device, "explain");

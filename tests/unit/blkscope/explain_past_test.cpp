@@ -50,6 +50,16 @@ TEST(ExplainPast, CountsTheRequestsThatLackAStampInsteadOfTakingThemForZero) {
     EXPECT_NE(text.find("service          10.0 us"), std::string::npos) << text;
 }
 
+// As a csv file made by hand has them: the service was the smallest part.
+TEST(ExplainPast, WithoutAQueueTheWaitBeginsAtTheArrival) {
+    trace::Trace trace = trace_of(10);
+    for (trace::Request& each : trace.requests) each.queued = 0;
+    const std::string text = past_text("old.csv", trace);
+    EXPECT_NE(text.find("wait             31.0 us"), std::string::npos) << text;
+    EXPECT_NE(text.find("Most of the time, 72 %, was wait"), std::string::npos) << text;
+    EXPECT_EQ(text.find("wait is not in the trace"), std::string::npos) << text;
+}
+
 TEST(ExplainPast, NamesTheClientThatHadNearlyAllOfTheDisk) {
     trace::Trace trace = trace_of(99);
     trace.requests.push_back(request_at(200'000 * past_us, 2));
