@@ -70,9 +70,11 @@ Result<std::string, Refusal> to_fio3(const Trace& trace) {
     const auto trims = std::count_if(trace.requests.begin(), trace.requests.end(),
                                      [](const Request& each) { return each.op == Op::trim; });
     if (trims > 0) {
-        return Refusal{fmt::format(
-            "the trace has {} trims, which fio drops from logs of version 3; use fio or csv",
-            trims)};
+        return Refusal{
+            fmt::format("the trace has {} trims, which fio before 3.34 drops from its logs; use "
+                        "csv, or fio for a "
+                        "later one",
+                        trims)};
     }
     const std::string file = file_name(trace);
     const int64_t begin = first_arrival(trace);

@@ -29,7 +29,7 @@ struct Refusal {
 
 /// fio's log, version 2: waits in whole milliseconds. The flag FUA is lost.
 [[nodiscard]] std::string to_fio2(const Trace& trace);
-/// Version 3: microseconds. Refuses trims, which fio drops from such logs without a word.
+/// Version 3: microseconds. Refuses trims, which fio before 3.34 drops.
 [[nodiscard]] Result<std::string, Refusal> to_fio3(const Trace& trace);
 
 /// An array of events for ui.perfetto.dev and chrome://tracing. Each stage of a request is a pair of

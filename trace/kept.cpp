@@ -57,6 +57,8 @@ Kept kept_by(std::string_view format, const Trace& trace) {
           fmt::format("requests longer than 1 GiB became several: {} has 32 bits for the length",
                       program));
     if (for_fio) {
+        count([&](const Request& each) { return each.op == Op::trim && is_kept(each); },
+              "trims are left out by fio before 3.34, which says bad ddir");
         count([&](const Request& each) { return is_kept(each) && (each.flags & flag::fua) != 0; },
               "requests lost their flag FUA: fio's logs have none");
     } else {
