@@ -292,12 +292,15 @@ void Device::finish(Buf& buf, From from) {
     end(buf, lane, from);
 }
 
-// Ends a flush and the gathered flushes that it served. Then runs the next flush, if there is one.
+// Ends a flush and the gathered flushes that it served. Then runs the next flush, if there is one. A backing
+// without its server gives up a flush whose client has ended; the clients of the others still wait for theirs.
 void Device::flush_done(Buf& leader, From from) {
     assert(leader.op == Buf::Op::flush);
     Lane& here = *leader.lane;
     BufQueue served;
-    Buf* const next = queue_.end_flush(leader, served);
+    const bool given_up = leader.injected && leader.error != 0 && !leader.wanted() &&
+                          !planted("flush-given-up-for-all");
+    Buf* const next = given_up ? queue_.give_up_flush(leader) : queue_.end_flush(leader, served);
     const int error = leader.error;
     const bool excused = leader.excused;
     end(leader, here, from);

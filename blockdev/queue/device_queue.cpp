@@ -95,12 +95,27 @@ void DeviceQueue::ended(const Buf& buf) {
 }
 
 Buf* DeviceQueue::end_flush(const Buf& leader, BufQueue& served) {
-    assert(running_ > 0);
     assert(flush_ == &leader);
     assert(served.empty());
+    served.take_over(served_);
+    return next_flush();
+}
+
+Buf* DeviceQueue::give_up_flush(const Buf& leader) {
+    assert(flush_ == &leader);
+    BufQueue later;
+    later.take_over(gathered_);
+    for (BufQueue* const flushes : {&served_, &later}) {
+        while (!flushes->empty()) join(flushes->pop(), gathered_);
+    }
+    return next_flush();
+}
+
+// The first of the gathered flushes runs for the others.
+Buf* DeviceQueue::next_flush() {
+    assert(running_ > 0);
     --running_;
     flush_ = nullptr;
-    served.take_over(served_);
     if (gathered_.empty()) return nullptr;
     Buf& next = gathered_.pop();
     served_.take_over(gathered_);

@@ -21,7 +21,7 @@
 //
 // Units:     requests.
 // Ownership: borrows each buf from enter() until next() returns it to run. Borrows a flush until
-//            end_flush() has returned it or moved it to `served`.
+//            end_flush() or give_up_flush() has returned it, or moved it to `served`.
 // Threads:   none of its own; the device calls it under its lock.
 // Errors:    none to report. A call in the wrong state is the caller's bug, and aborts.
 // Source:    blkdev's bd_sched(), kstat_queue(9F).
@@ -101,9 +101,13 @@ class DeviceQueue {
     /// The running flush has ended. Moves the gathered flushes that it served to `served`, in their
     /// order. Returns the flush that runs next for the flushes gathered meanwhile, or nullptr.
     [[nodiscard]] Buf* end_flush(const Buf& leader, BufQueue& served);
+    /// The running flush has ended without an attempt, because its client did. Those that it was to serve are the
+    /// first to be served by the next one. Returns that flush, or nullptr.
+    [[nodiscard]] Buf* give_up_flush(const Buf& leader);
 
   private:
     [[nodiscard]] Turn take_front();
+    [[nodiscard]] Buf* next_flush();
     static void join(Buf& flush, BufQueue& others);
 
     uint32_t depth_;

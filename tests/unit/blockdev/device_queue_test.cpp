@@ -97,6 +97,25 @@ TEST(DeviceQueue, FlushesAreGatheredWhileOneRunsAndHoldNoDepth) {
     EXPECT_TRUE(queue.idle());
 }
 
+TEST(DeviceQueue, TheNextFlushServesThoseOfOneThatWasGivenUp) {
+    DeviceQueue queue(4);
+    std::deque<WaitingRequest> flushes;
+    const auto enter = [&](hrtime_t arrival) {
+        queue.enter(flushes.emplace_back(Buf::Op::flush));
+        flushes.back().queued = arrival;
+        static_cast<void>(queue.next());
+    };
+    for (const hrtime_t arrival : {10, 20, 40, 30}) enter(arrival);
+    BufQueue served;
+    EXPECT_EQ(queue.end_flush(flushes[0], served), &flushes[1]);
+    enter(50);  // while the second one runs for those behind it
+    EXPECT_EQ(queue.give_up_flush(flushes[1]), &flushes[2]);
+    EXPECT_EQ(flushes[2].newest, 50);
+    EXPECT_EQ(queue.end_flush(flushes[2], served), nullptr);
+    EXPECT_EQ(items(served), (std::vector<Buf*>{&flushes[3], &flushes[4]}));
+    EXPECT_TRUE(queue.idle());
+}
+
 TEST(DeviceQueue, AFlushSaysWhenTheNewestCameThatItServes) {
     DeviceQueue queue(4);
     std::deque<WaitingRequest> flushes;

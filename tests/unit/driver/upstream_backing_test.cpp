@@ -753,6 +753,22 @@ TEST_F(UpstreamBackingTest, ALongQueueWithoutClientsFailsAtOnce) {
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(4));
 }
 
+// One flush runs for all that came while another one ran.
+TEST_F(UpstreamBackingTest, AFlushWithoutAClientFailsForNoOtherClient) {
+    open();
+    end_server();
+    Asked& running = ask(Buf::Op::flush, 0, 0);
+    Asked& leader = ask(Buf::Op::flush, 0, 0);
+    const Asked& other = ask(Buf::Op::flush, 0, 0);
+    running.has_client = leader.has_client = false;
+    EXPECT_EQ(end(running), EIO);
+    EXPECT_EQ(end(leader), EIO);
+    EXPECT_FALSE(other.done);
+    start_server();
+    reply(receive_request());
+    EXPECT_EQ(end(other), 0);
+}
+
 // The pauses between attempts become longer. So the last one may be long before the requests fail.
 TEST_F(UpstreamBackingTest, AnAttemptShortlyBeforeRequestsFailSavesThem) {
     open({.timeout = milliseconds(5000), .settle = milliseconds(0)});
