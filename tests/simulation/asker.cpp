@@ -6,35 +6,45 @@
 namespace blkscope::simulation {
 
 void Asker::draw(Random& random, Oracle& oracle, hrtime_t now, uint64_t blocks_max) {
+    choose(random, oracle.bytes(), blocks_max);
+    begin(oracle, now);
+}
+
+void Asker::choose(Random& random, uint64_t device_bytes, uint64_t blocks_max) {
     static constexpr Buf::Op ops[] = {Buf::Op::read,  Buf::Op::write,        Buf::Op::read,
                                       Buf::Op::write, Buf::Op::write_zeroes, Buf::Op::flush,
                                       Buf::Op::trim,  Buf::Op::write};
     assert(!out && state == Buf::State::idle);
     op = ops[random.below(8)];
     fua = op != Buf::Op::read && op != Buf::Op::flush && random.one_in(4);
-    const uint64_t blocks = oracle.bytes() / Oracle::block_bytes;
+    no_hole = fast_zero = false;
+    extents = ExtentList();
+    const uint64_t blocks = device_bytes / Oracle::block_bytes;
     const uint64_t count = random.between(1, std::min(blocks, blocks_max));
     offset = random.below(blocks - count + 1) * Oracle::block_bytes;
     bcount = count * Oracle::block_bytes;
+    if (op == Buf::Op::flush) offset = bcount = 0;
+}
+
+void Asker::begin(Oracle& oracle, hrtime_t now) {
     write = 0;
     bytes.resize(bcount);
     data = bytes.data();
-    if (op == Buf::Op::flush) offset = bcount = 0;
     made = now;
     out = true;
     using Effect = Oracle::Effect;
     if (op != Buf::Op::write && !discards()) return;
-    const bool trims = op == Buf::Op::trim;
-    const Effect zeroes = trims ? Effect::maybe_zeroes : Effect::zeroes;
-    const Effect effect = op == Buf::Op::write ? Effect::data : zeroes;
-    write = oracle.begin_write(offset, bcount, effect, now);
+    const Effect zeroed = no_hole ? Effect::kept_zeroes : Effect::zeroes;
+    const Effect discarded = op == Buf::Op::trim ? Effect::maybe_zeroes : zeroed;
+    write =
+        oracle.begin_write(offset, bcount, op == Buf::Op::write ? Effect::data : discarded, now);
     if (op == Buf::Op::write) oracle.fill(write, bytes);
 }
 
 std::string Asker::judge(Oracle& oracle, hrtime_t now) {
     if (!out) return "a request was done twice";
     out = false;
-    if (write != 0) oracle.end_write(write, error == 0, fua, now);
+    if (write != 0) oracle.end_write(write, error == 0, fua || through, now);
     if (error != 0) return {};
     if (op == Buf::Op::flush) {
         const std::string lost = oracle.flushed(made, now);

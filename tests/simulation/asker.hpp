@@ -21,10 +21,13 @@ struct Asker : Buf {
     uint32_t write = 0;  // the write's number in the oracle; 0: none
     hrtime_t made = 0;
     bool out = false;
+    bool through = false;  // each write is stable when it is answered
     std::vector<std::byte> bytes;
 
-    /// Makes a request of up to `blocks_max` blocks, and tells the oracle.
+    /// Makes a request of up to `blocks_max` blocks, and tells the oracle: choose() and begin().
     void draw(Random& random, Oracle& oracle, hrtime_t now, uint64_t blocks_max);
+    void choose(Random& random, uint64_t device_bytes, uint64_t blocks_max);
+    void begin(Oracle& oracle, hrtime_t now);
     /// The request is done. Tells the oracle; returns the error in the data, or an empty text.
     std::string judge(Oracle& oracle, hrtime_t now);
 };

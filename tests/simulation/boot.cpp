@@ -14,6 +14,7 @@
 #include "blockdev/backing/file_backing.hpp"
 #include "blockdev/backing/memory_backing.hpp"
 #include "blockdev/device/device.hpp"
+#include "boot_elsewhere.hpp"
 
 namespace blkscope::simulation {
 namespace {
@@ -209,6 +210,8 @@ std::unique_ptr<Backing> Boot::make_backing(Served& served, const Image& content
             return std::make_unique<MemoryBacking>(served.plan.bytes);
         case Medium::null:
             return std::make_unique<NullBacking>(served.plan.bytes);
+        case Medium::elsewhere:
+            return make_other_server(served, content);
         case Medium::buffered:
         case Medium::direct:
             break;
@@ -238,7 +241,9 @@ nbd::ExportOptions Boot::make_export(size_t index, const Image& content) {
     served.with_liars = served.closes = served.cut = false;
     served.settings = {{timeline_.now(), served.plan.depth, std::nullopt, 0}};
     served.clients.clear();
-    if (served.oracle) removed_.push_back({served.file, std::move(served.oracle)});
+    if (served.oracle) {
+        removed_.push_back({served.file, served.other, std::move(served.oracle)});
+    }
     std::unique_ptr<Backing> backing = make_backing(served, content);
     served.oracle = std::make_unique<Oracle>(content);
     if (!served.plan.partitions.empty()) {
@@ -286,6 +291,7 @@ void Boot::make_client(unsigned number) {
     plan.punches = !served.file || plan_.disk.can_punch;
     plan.zeroes_in_place = !served.file || plan_.disk.can_zero_range;
     plan.shares = served.plan.partitions;
+    if (served.other) meet_terms(served.other->terms(), plan_.changes > 0, plan);
     plan.first_byte = plan.shares.empty() ? 0 : table_bytes;
     if (served.plan.medium == Medium::buffered) plan.read_ahead = served.file;
     if (served.plan.bytes > wide_bytes_min) plan.wide = wide_plan(served, plan);
@@ -296,12 +302,13 @@ void Boot::make_client(unsigned number) {
     plan.entry_ns_max = entry_allowed(plan, wire);
     plan.visit = reloads_;
     plan.barred = !wire.is_unix && !rules_.allows(number);
-    const Invitation invitation{.export_name = served.name,
-                                .export_bytes = served.plan.bytes,
-                                .exports = exports_.size(),
-                                .form = plan.form,
-                                .mode = rules_.tls,
-                                .tls = plan_.tls && !random.one_in(4)};
+    Invitation invitation{.export_name = served.name,
+                          .export_bytes = served.plan.bytes,
+                          .exports = exports_.size(),
+                          .form = plan.form,
+                          .mode = rules_.tls,
+                          .tls = plan_.tls && !random.one_in(4)};
+    if (served.other) meet_terms(served.other->terms(), invitation);
     if (invitation.tls) plan.wait_ns_max = plan.entry_ns_max = 0;
     clients_.push_back(std::make_unique<Client>(Client::World{timeline_, *served.oracle, judge_},
                                                 random, plan, invitation));
@@ -373,6 +380,7 @@ hrtime_t Boot::wait_allowed(unsigned client, const Wire& wire) const {
     if (faults.interrupted + faults.submit_error + faults.short_transfer > 0) return 0;
     const ClientPlan& own = plan_.clients[client];
     if (own.manner != ClientPlan::Manner::honest) return 0;
+    if (plan_.exports[plan_.client_export[client]].medium == Medium::elsewhere) return 0;
     hrtime_t there = 2;  // requests in the device
     hrtime_t all = 8;    // requests with the worker
     uint64_t bytes = 0;

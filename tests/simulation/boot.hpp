@@ -14,18 +14,21 @@
 #include "loiterer.hpp"
 #include "obedience.hpp"
 #include "oracle.hpp"
+#include "other_server.hpp"
 #include "simulated_executor.hpp"
 #include "simulated_kernel.hpp"
 
 namespace blkscope::simulation {
 
-enum class Medium : uint8_t { memory, null, buffered, direct };
+enum class Medium : uint8_t { memory, null, buffered, direct, elsewhere };
 
 struct ExportPlan {
     Medium medium = Medium::memory;
     uint64_t bytes = 1 << 20;
     uint32_t depth = 16;
     std::vector<Share> partitions;  // by first byte
+    OtherTerms other;               // of another server, which has the export's bytes
+    unsigned connections = 1;       // to the other server
 };
 
 /// Bytes of the partition table, which the clients never write.
@@ -95,6 +98,7 @@ class Boot {
         ExportPlan plan;
         std::string name;
         std::shared_ptr<SimulatedFile> file;
+        std::shared_ptr<OtherServer> other;
         std::unique_ptr<Oracle> oracle;
         std::vector<Client*> clients;
         bool with_liars = false;  // some client did not wait for its answers
@@ -106,7 +110,11 @@ class Boot {
     /// What is left of an export that a reload has removed.
     struct Removed {
         std::shared_ptr<SimulatedFile> file;
+        std::shared_ptr<OtherServer> other;
         std::unique_ptr<Oracle> oracle;
+
+        [[nodiscard]] bool has_content() const { return file || other; }
+        [[nodiscard]] Image disk() const;
     };
 
     struct Driven {
@@ -122,6 +130,8 @@ class Boot {
     void start_worker(const nbd::Worker& worker);
     nbd::ExportOptions make_export(size_t index, const Image& content);
     std::unique_ptr<Backing> make_backing(Served& served, const Image& content);
+    std::unique_ptr<Backing> make_other_server(Served& served, const Image& content);
+    [[nodiscard]] bool is_asked(const OtherServer& other, const nbd::Request& request) const;
     void make_clients();
     void make_client(unsigned number);
     [[nodiscard]] WidePlan wide_plan(const Served& served, const ClientPlan& plan) const;
@@ -153,7 +163,8 @@ class Boot {
     void check_errors();
     void end_all();
     void check_left();
-    void check_image(SimulatedFile& file, Oracle& oracle, bool flushed, const char* which);
+    void check_stored(Removed& removed, bool flushed, const char* which);
+    void check_image(const Image& disk, Oracle& oracle, bool flushed, const char* which);
     void crash(std::vector<Image>& contents);
     void end_in_order(std::vector<Image>& contents);
 
@@ -167,6 +178,7 @@ class Boot {
     SimulatedKernel kernel_;
     SimulatedExecutor executor_;
     RulesPlan rules_;
+    std::vector<std::shared_ptr<OtherServer>> others_;  // outlive their backings
     std::unique_ptr<nbd::Server> server_;
     std::vector<Driven> workers_;
     std::vector<Served> exports_;

@@ -92,7 +92,8 @@ void Boot::check_devices() {
             read_bytes += client->read_bytes;
             written_bytes += client->written_bytes;
         }
-        const bool exact = !served.with_liars && judge_.other_errors + judge_.hung_errors == 0;
+        const uint64_t errors = judge_.other_errors + judge_.hung_errors + judge_.refused_elsewhere;
+        const bool exact = !served.with_liars && errors == 0;
         const bool fewer = io.reads < reads || io.writes < writes || io.nread < read_bytes ||
                            io.nwritten < written_bytes;
         const bool other = io.reads != reads || io.writes != writes || io.nread != read_bytes ||
@@ -239,10 +240,10 @@ void Boot::end_in_order(std::vector<Image>& contents) {
     check_devices();
     check_errors();
     if (judge_.failed()) return;
-    std::vector<std::shared_ptr<SimulatedFile>> files;
-    for (const Served& served : exports_) files.push_back(served.file);
-    std::vector<std::unique_ptr<Oracle>> oracles;
-    for (Served& served : exports_) oracles.push_back(std::move(served.oracle));
+    std::vector<Removed> ended;
+    for (Served& served : exports_) {
+        ended.push_back({served.file, served.other, std::move(served.oracle)});
+    }
     end_all();
     if (judge_.failed()) return;
     const bool flushed = server_->all_flushed();
@@ -250,25 +251,33 @@ void Boot::end_in_order(std::vector<Image>& contents) {
         !changes_.have_errors()) {
         judge_.fail("the last flush failed without a failed sync");
     }
-    for (size_t i = 0; i < files.size(); ++i) {
-        if (!files[i]) continue;
-        check_image(*files[i], *oracles[i], flushed, "after the end");
-        contents[i] = files[i]->disk();
+    for (size_t i = 0; i < ended.size(); ++i) {
+        check_stored(ended[i], flushed, "after the end");
+        if (ended[i].has_content()) contents[i] = ended[i].disk();
     }
-    for (Removed& removed : removed_) {
-        if (removed.file) check_image(*removed.file, *removed.oracle, flushed, "after its removal");
-    }
+    for (Removed& removed : removed_) check_stored(removed, flushed, "after its removal");
     check_left();
 }
 
+// Without its memory another server has only what is stable.
+Image Boot::Removed::disk() const {
+    return file ? Image(file->disk()) : Image(other->memory());
+}
+
+void Boot::check_stored(Removed& removed, bool flushed, const char* which) {
+    if (!removed.has_content()) return;
+    if (removed.other) removed.other->restart(false, 1);
+    check_image(removed.disk(), *removed.oracle, flushed, which);
+}
+
 // The disk of an export that has ended: all that was acknowledged is there, unless the end says that a sync failed.
-void Boot::check_image(SimulatedFile& file, Oracle& oracle, bool flushed, const char* which) {
+void Boot::check_image(const Image& disk, Oracle& oracle, bool flushed, const char* which) {
     const hrtime_t now = timeline_.now();
     if (flushed && oracle.must_fail(now)) {
         judge_.fail(std::string(which) + ": all is said to be flushed after a failed sync");
     }
     if (flushed) oracle.flushed(now, now);
-    const std::string wrong = oracle.check_disk(file.disk(), now);
+    const std::string wrong = oracle.check_disk(disk, now);
     if (wrong.empty()) return;
     judge_.fail(std::string(which) + ": " + wrong +
                 "; syncs that failed: " + std::to_string(kernel_.sync_failures));
@@ -279,6 +288,13 @@ void Boot::crash(std::vector<Image>& contents) {
     const hrtime_t now = timeline_.now();
     for (size_t i = 0; i < exports_.size(); ++i) {
         Served& served = exports_[i];
+        if (served.other) {
+            contents[i] = Image(served.other->memory());
+            const std::string wrong =
+                served.oracle->check_read(0, served.other->memory(), now, now);
+            if (!wrong.empty()) judge_.fail("with the other server after a crash: " + wrong);
+            continue;
+        }
         if (!served.file) {
             contents[i] = Image(served.plan.bytes);
             continue;

@@ -248,6 +248,7 @@ void Client::take_error(Asked& asked, Chunk type, std::span<const std::byte> pay
     if (at < request.offset || at - request.offset >= request.length) {
         complain("an error outside of the requested range");
     }
+    asked.failed_at = at;
 }
 
 void Client::take_chunk(Asked& asked, Chunk type, std::span<const std::byte> payload) {
@@ -345,7 +346,9 @@ void Client::answered(uint64_t cookie, Error error) {
     if (asked.write != 0) {
         oracle_.end_write(asked.write, good, (request.flags & nbd::command_flag::fua) != 0, now);
     }
-    if (asked.refusal == Error::none) answers.push_back({request, error, asked.made, now});
+    const bool enters = asked.refusal == Error::none && !is_refused_at_once(request);
+    if (enters) answers.push_back({request, error, asked.made, now});
+    if (judge_told(asked, error)) return;
     if (!good) return judge_error(asked, error);
     const bool through = asked.write != 0 && (request.flags & nbd::command_flag::fua) != 0;
     if ((through || request.type == Command::flush) && oracle_.must_fail(asked.made)) {
@@ -386,7 +389,9 @@ std::string Client::check_data(const Asked& asked, hrtime_t now) const {
         if (asked.extents.empty()) return "a block status without an extent";
         if (one && asked.extents.size() != 1) return "more than the one extent that was asked for";
         const std::string short_of =
-            check_reach(oracle_, request, asked.extents, plan_.form == ReplyForm::extended);
+            plan_.elsewhere != nullptr
+                ? ""
+                : check_reach(oracle_, request, asked.extents, plan_.form == ReplyForm::extended);
         if (!short_of.empty()) return "a block status " + short_of;
         if (!plan_.content) {
             return asked.extents[0].hole && asked.extents[0].zero ? "" : "a null disk with data";
@@ -411,6 +416,58 @@ bool Client::must_decline(const nbd::Request& request) const {
     return (request.flags & nbd::command_flag::no_hole) != 0 || !plan_.punches;
 }
 
+// A client that asked for the sizes must not make a larger request. For others it is split.
+bool Client::is_too_large(const nbd::Request& request) const {
+    return plan_.elsewhere != nullptr && introduction_.asked_for_sizes() &&
+           moves_data(request.type) && request.length > plan_.elsewhere->piece_bytes_max();
+}
+
+// A client cannot ask for a block status that is not offered, or change what is read-only.
+bool Client::is_refused_at_once(const nbd::Request& request) const {
+    if (plan_.elsewhere == nullptr) return false;
+    const bool read_only = plan_.elsewhere->offers(nbd::transmission_flag::read_only);
+    return is_too_large(request) || (changes(request.type) && read_only) ||
+           (request.type == Command::block_status && !plan_.elsewhere->allocation);
+}
+
+Error Client::told_elsewhere(const nbd::Request& request) const {
+    if (plan_.elsewhere == nullptr) return Error::none;
+    if (is_too_large(request)) return Error::einval;
+    if (request.type == Command::block_status && is_refused_at_once(request)) return Error::einval;
+    return plan_.elsewhere->told(request);
+}
+
+// True for the error of another server, which comes as it is and from its place.
+bool Client::judge_told(const Asked& asked, Error error) {
+    const Error told = told_elsewhere(asked.request);
+    if (told == Error::none || asked.refusal != Error::none) return false;
+    if (error == Error::none) {
+        complain(text_of(asked.request) + " succeeded, but another server refuses it");
+    }
+    if (error != told) {
+        if (plan_.faulty || is_hung(error)) return false;
+        complain("error " + std::to_string(static_cast<int>(error)) + ", but another server's is " +
+                 std::to_string(static_cast<int>(told)) + ", of " + text_of(asked.request));
+    }
+    std::optional<uint64_t> place;
+    if (asked.request.type == Command::read && chunked(asked) && !is_too_large(asked.request)) {
+        place = plan_.elsewhere->failed_piece(asked.request);
+    }
+    if (asked.failed_at != place && !is_hung(error)) {
+        complain("the failure of a read is said to be in another place than it is");
+    }
+    ++judge_.refused_elsewhere;
+    return true;
+}
+
+// A request that a fault lets hang ends with the connection, also if the client ends it. So does one that waits
+// for another server.
+bool Client::is_hung(Error error) const {
+    const bool waited =
+        error == Error::eshutdown || (error == Error::eio && plan_.elsewhere != nullptr);
+    return waited && (may_be_closed_ || disconnected_ || misbehaved_);
+}
+
 void Client::judge_error(const Asked& asked, Error error) {
     if (asked.refusal != Error::none) return;
     const bool fast = (asked.request.flags & nbd::command_flag::fast_zero) != 0;
@@ -418,8 +475,7 @@ void Client::judge_error(const Asked& asked, Error error) {
         if (!must_decline(asked.request) && !cut_file_) complain("declined a fast zeroing");
         return;
     }
-    // A request that a fault lets hang ends with the connection, also if the client ends it.
-    if (error == Error::eshutdown && (may_be_closed_ || disconnected_)) {
+    if (is_hung(error)) {
         ++judge_.hung_errors;
         return;
     }
@@ -427,7 +483,8 @@ void Client::judge_error(const Asked& asked, Error error) {
                           asked.request.type == Command::write_zeroes ||
                           asked.request.type == Command::trim;
     if (error != Error::eio && !(error == Error::enospc && moves_to)) {
-        complain("error " + std::to_string(static_cast<int>(error)) + " without a fault");
+        complain("error " + std::to_string(static_cast<int>(error)) + " without a fault, of " +
+                 text_of(asked.request));
     }
     if (asked.request.type == Command::flush) {
         ++judge_.sync_errors;
@@ -559,6 +616,7 @@ void Client::put(const nbd::Request& drawn, Error refusal) {
     Asked asked;
     asked.made = timeline_.now();
     asked.refusal = refusal;
+    if (refusal == Error::enospc && is_too_large(request)) asked.refusal = Error::einval;
     std::vector<std::byte> payload;
     if (request.type == Command::write) {
         payload.resize(request.length);

@@ -9,6 +9,7 @@
 // Source:    the NBD protocol document, transmission phase.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,7 +20,9 @@
 
 #include "driver/nbd/protocol.hpp"
 #include "introduction.hpp"
+#include "judge.hpp"
 #include "oracle.hpp"
+#include "other_terms.hpp"
 #include "random.hpp"
 #include "records.hpp"
 #include "simulated_file.hpp"
@@ -29,29 +32,6 @@
 #include "wide_requests.hpp"
 
 namespace blkscope::simulation {
-
-/// Keeps the first error of a life.
-class Judge {
-  public:
-    void fail(const std::string& what) {
-        if (verdict_.empty()) verdict_ = what;
-    }
-    [[nodiscard]] bool failed() const { return !verdict_.empty(); }
-    [[nodiscard]] const std::string& verdict() const { return verdict_; }
-
-    /// A new boot begins.
-    void begin() { sync_errors = other_errors = through_errors = hung_errors = 0; }
-
-    // Counts of all clients' answers. `answers` counts the whole life, the others this boot.
-    uint64_t answers = 0;
-    uint64_t sync_errors = 0;     // of flushes
-    uint64_t other_errors = 0;    // of requests that were not refused
-    uint64_t through_errors = 0;  // of those that write through; part of other_errors
-    uint64_t hung_errors = 0;     // of requests that hung until their connection ended
-
-  private:
-    std::string verdict_;
-};
 
 /// A range of a disk, and the successful reads and writes within it.
 struct Share {
@@ -92,6 +72,9 @@ struct ClientPlan {
     std::optional<WidePlan> wide = {};  // of a disk beyond 4 GiB
     std::shared_ptr<const SimulatedFile> read_ahead =
         {};  // the file that a cache request reads ahead
+    /// Of another server, which has the export's bytes; nullptr: our server has them. Outlives the client.
+    const OtherTerms* elsewhere = nullptr;
+    bool faulty = false;  // requests may fail or hang for other reasons, too
 };
 
 class Client {
@@ -130,6 +113,13 @@ class Client {
     [[nodiscard]] const ClientPlan& plan() const { return plan_; }
     [[nodiscard]] std::string describe() const;
 
+    /// Whether one of its requests without an answer is one that `is_it` knows.
+    template <class IsIt>
+    [[nodiscard]] bool has_asked(IsIt is_it) const {
+        return std::any_of(asked_.begin(), asked_.end(),
+                           [&](const auto& each) { return is_it(each.second.request); });
+    }
+
     // Successful requests, to compare with the device's counters.
     uint64_t reads = 0;
     uint64_t writes = 0;
@@ -148,6 +138,7 @@ class Client {
         uint64_t end = 0;      // position in the stream
         uint64_t covered = 0;  // received bytes of a read
         bool failed = false;
+        std::optional<uint64_t> failed_at;    // as its error says
         std::map<uint64_t, uint64_t> chunks;  // of a read's data: the end by the beginning
         std::vector<Oracle::Told> extents;
         std::vector<std::byte> data;
@@ -169,6 +160,11 @@ class Client {
     Asked* find(uint64_t cookie);
     void answered(uint64_t cookie, nbd::Error error);
     void judge_error(const Asked& asked, nbd::Error error);
+    [[nodiscard]] bool is_refused_at_once(const nbd::Request& request) const;
+    [[nodiscard]] bool is_hung(nbd::Error error) const;
+    [[nodiscard]] bool is_too_large(const nbd::Request& request) const;
+    [[nodiscard]] nbd::Error told_elsewhere(const nbd::Request& request) const;
+    bool judge_told(const Asked& asked, nbd::Error error);
     [[nodiscard]] bool chunked(const Asked& asked) const;
 
     void make_requests();

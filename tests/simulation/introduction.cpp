@@ -77,7 +77,9 @@ Introduction::Introduction(const Invitation& invitation, Random& random)
     }
     const bool by_name = invitation_.form != ReplyForm::extended && random.one_in(3);
     std::vector<Info> wishes;
-    if (random.one_in(2)) wishes.push_back(Info::block_size);
+    const bool asks_sizes = random.one_in(2);
+    asked_for_sizes_ = asks_sizes && !by_name;
+    if (asks_sizes) wishes.push_back(Info::block_size);
     if (random.one_in(2)) wishes.push_back(Info::name);
     if (random.one_in(2)) wishes.push_back(Info::description);
     if (by_name) {
@@ -205,10 +207,14 @@ void Introduction::take_part(const Said& asked, OptionReply type, const std::byt
     if (type == OptionReply::server && asked.option == Option::list) {
         ++listed_;
     } else if (type == OptionReply::info && informs && bytes >= 2) {
+        if (value_at<uint16_t>(data) == static_cast<uint16_t>(Info::block_size)) {
+            return check_sizes(data + sizeof(uint16_t), bytes - sizeof(uint16_t));
+        }
         if (value_at<uint16_t>(data) != static_cast<uint16_t>(Info::exp)) return;
         if (bytes != 12 || value_at<uint64_t>(data + 2) != invitation_.export_bytes) {
             complain("another size than the export has");
         }
+        if (bytes == 12) check_flags(value_at<uint16_t>(data + 10));
         told_size_ = true;
     } else if (type == OptionReply::meta_context && bytes > sizeof context_id_) {
         if (asked.option != Option::set_meta_context) return;
@@ -236,10 +242,36 @@ void Introduction::answered(const Said& asked, OptionReply type) {
     if (asked.option == Option::list && listed_ != invitation_.exports) {
         complain("listed " + std::to_string(listed_) + " exports");
     }
-    if (asked.option == Option::set_meta_context && !told_context_) complain("no context was set");
+    if (asked.option == Option::set_meta_context && told_context_ != invitation_.allocation) {
+        complain("a context is set that is not offered, or one that is offered is not set");
+    }
     if (asked.option != Option::go || type != OptionReply::ack) return;
     if (!told_size_) complain("an answer without the size");
     state_ = State::done;
+}
+
+// The disk of another server has what that server offers, and nothing else.
+void Introduction::check_flags(uint16_t flags) {
+    constexpr uint16_t of_the_form =
+        nbd::transmission_flag::send_df | nbd::transmission_flag::block_status_payload;
+    const auto told = static_cast<uint16_t>(flags & ~of_the_form);
+    if (invitation_.flags != 0 && told != invitation_.flags) {
+        complain("flags " + std::to_string(told) + ", not " + std::to_string(invitation_.flags));
+    }
+}
+
+void Introduction::check_sizes(const std::byte* data, size_t bytes) {
+    if (bytes != 3 * sizeof(uint32_t)) return complain("block sizes of a wrong length");
+    const auto least = value_at<uint32_t>(data);
+    const auto preferred = value_at<uint32_t>(data + 4);
+    const auto most = value_at<uint32_t>(data + 8);
+    if (least == 0 || least > preferred || preferred > most || most % least != 0) {
+        complain("impossible block sizes");
+    }
+    const nbd::BlockSize& sizes = invitation_.sizes;
+    if (sizes.minimum > 0 && (least != sizes.minimum || most != sizes.maximum)) {
+        complain("other block sizes than the export has");
+    }
 }
 
 size_t Introduction::hear_export(const std::byte* bytes, size_t count) {
@@ -250,6 +282,7 @@ size_t Introduction::hear_export(const std::byte* bytes, size_t count) {
     if (value_at<uint64_t>(bytes) != invitation_.export_bytes) {
         complain("another size than the export has");
     }
+    check_flags(value_at<uint16_t>(bytes + 8));
     const std::byte* const zeroes = bytes + 10;
     if (std::any_of(zeroes, bytes + wanted, [](std::byte b) { return b != std::byte{0}; })) {
         complain("the zeroes after EXPORT_NAME are not zero");

@@ -30,7 +30,10 @@ struct Invitation {
     size_t exports = 1;  // the number of exports in a LIST
     nbd::ReplyForm form = nbd::ReplyForm::simple;
     nbd::TlsMode mode = nbd::TlsMode::off;
-    bool tls = false;  // the client asks for TLS
+    bool tls = false;        // the client asks for TLS
+    uint16_t flags = 0;      // of the transmission, whatever the form of replies; 0: any
+    bool allocation = true;  // base:allocation is offered
+    nbd::BlockSize sizes{.minimum = 0};  // of the export; without a minimum any
 };
 
 /// An option with its header.
@@ -58,6 +61,8 @@ class Introduction {
     [[nodiscard]] const std::string& complaint() const { return complaint_; }
     /// The id of base:allocation, which each block status names.
     [[nodiscard]] uint32_t context_id() const { return context_id_; }
+    /// The client asks for the block sizes, so the server may refuse larger requests.
+    [[nodiscard]] bool asked_for_sizes() const { return asked_for_sizes_; }
 
   private:
     enum class State : uint8_t { greeting, options, export_name, done, refused };
@@ -76,6 +81,8 @@ class Introduction {
     size_t hear_export(const std::byte* bytes, size_t count);
     void take_part(const Said& asked, nbd::OptionReply type, const std::byte* data, size_t bytes);
     void answered(const Said& asked, nbd::OptionReply type);
+    void check_flags(uint16_t flags);
+    void check_sizes(const std::byte* data, size_t bytes);
     void complain(const std::string& what);
 
     const Invitation invitation_;
@@ -88,6 +95,7 @@ class Introduction {
     bool tls_begun_ = false;
     bool told_size_ = false;
     bool told_context_ = false;
+    bool asked_for_sizes_ = false;
     uint32_t context_id_ = 0;
     std::string complaint_;
 };

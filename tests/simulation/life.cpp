@@ -20,6 +20,9 @@ constexpr uint64_t door_stream = 0x646f6f72;
 constexpr uint64_t table_stream = 0x7461626c;
 constexpr uint64_t rules_stream = 0x72756c65;
 constexpr uint64_t loss_stream = 0x6c6f7373;
+constexpr uint64_t elsewhere_stream = 0x656c7365;
+constexpr uint64_t elsewhere_life_each = 8;  // one life with a server in so many
+constexpr uint64_t elsewhere_bytes_max = uint64_t{1} << 20;
 constexpr uint64_t planned_change_stream = 0x6368616e;
 constexpr uint64_t wide_stream = 0x77696465;
 constexpr uint64_t wide_life_each = 6;  // one life with a server in so many has disks beyond 4 GiB
@@ -175,7 +178,7 @@ void draw_wide(uint64_t seed, LifePlan& plan) {
     Random random(seed, wide_stream);
     if (!random.one_in(wide_life_each)) return;
     for (ExportPlan& exp : plan.exports) {
-        if (random.one_in(3)) continue;
+        if (random.one_in(3) || exp.medium == Medium::elsewhere) continue;
         exp.bytes = draw_wide_bytes(random, exp.medium != Medium::memory);
         if (exp.partitions.empty()) continue;
         exp.bytes = std::min(exp.bytes, sector_bytes << 32U);
@@ -185,6 +188,21 @@ void draw_wide(uint64_t seed, LifePlan& plan) {
         const bool crosses = exp.bytes > half + page_bytes && random.one_in(2);
         exp.partitions[0].end_byte = crosses ? half : exp.bytes / 2 / page_bytes * page_bytes;
         exp.partitions[1].first_byte = exp.partitions[0].end_byte + 512 * random.below(7);
+    }
+}
+
+// The bytes of some exports are another server's, which has terms of its own.
+void draw_elsewhere(uint64_t seed, LifePlan& plan) {
+    Random random(seed, elsewhere_stream);
+    if (!random.one_in(elsewhere_life_each)) return;
+    for (ExportPlan& exp : plan.exports) {
+        if (exp.bytes > elsewhere_bytes_max || random.one_in(4)) continue;
+        exp.medium = Medium::elsewhere;
+        exp.partitions.clear();
+        exp.connections = random.one_in(2) ? 1 : static_cast<unsigned>(random.between(2, 4));
+        exp.other = OtherTerms::draw(random, exp.bytes, exp.connections > 1);
+        exp.other.wrong_cookie_one_in = 0;  // no connection is lost
+        if (random.one_in(8)) exp.other.flags |= nbd::transmission_flag::read_only;
     }
 }
 
@@ -203,12 +221,17 @@ LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
         plan.clients.push_back(draw_client(random, plan.exports[exp]));
     }
     if (random.one_in(3)) plan.boots = static_cast<unsigned>(random.between(2, 3));
+    draw_elsewhere(seed, plan);
     plan.reloads = random.one_in(4);
     plan.door = draw_door(seed, clients);
     draw_partitions(seed, plan);
     draw_wide(seed, plan);
     plan.tls = seed % tls_life_each == tls_life;
     draw_rules_and_losses(seed, plan);
+    // The connections to another server take descriptors whenever they need them.
+    const bool any_elsewhere = std::ranges::any_of(
+        plan.exports, [](const ExportPlan& exp) { return exp.medium == Medium::elsewhere; });
+    if (any_elsewhere) plan.door.sockets_max = plan.door.spare_lost = 0;
     plan.cuts = cuts;
     Random changes(seed, planned_change_stream);
     if (changes.one_in(changing_life_each)) {
@@ -223,7 +246,8 @@ LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
 }
 
 std::string describe(const LifePlan& plan) {
-    static constexpr const char* media[] = {"memory", "null", "buffered", "direct"};
+    static constexpr const char* media[] = {"memory", "null", "buffered", "direct",
+                                            "another server's"};
     static constexpr const char* modes[] = {"off", "on", "required"};
     std::ostringstream text;
     text << plan.workers << " workers, " << plan.boots << " boots"
@@ -238,6 +262,7 @@ std::string describe(const LifePlan& plan) {
     for (const ExportPlan& exp : plan.exports) {
         text << "; " << media[static_cast<size_t>(exp.medium)] << ' ' << exp.bytes / page_bytes
              << " pages, depth " << exp.depth;
+        if (exp.medium == Medium::elsewhere) text << " (" << exp.other.describe() << ')';
         if (!exp.partitions.empty()) text << ", " << exp.partitions.size() << " partitions";
     }
     text << "; " << plan.clients.size() << " clients";

@@ -21,17 +21,22 @@ constexpr uint64_t server_look_ns_max = 3'000;
 constexpr uint64_t pause_ns_max = 20'000;
 constexpr uint64_t one_send_in = 4;  // sends that are cut short
 constexpr size_t receive_bytes_max = 65536;
-constexpr uint32_t request_bytes_max = 1 << 20;
 constexpr uint64_t nonsense_bytes_max = 64;
-constexpr size_t offset_bytes = sizeof(uint64_t);
+constexpr uint64_t manner_stream = 0x6d616e6e;
+constexpr uint64_t chunk_pause_ns_max = 30'000;
+constexpr uint64_t pieces_max = 12;
+constexpr size_t answered_max = 32;  // cookies that are kept, to repeat one
+constexpr std::byte poison{0xee};    // no write has such data
+constexpr hrtime_t lie_second_ns = 1'000'000'000;
+constexpr unsigned lie_seconds_max = 5;
+constexpr uint32_t allocation_id = 7;
 
-void append(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
+void add_bytes(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
     to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
-bool changes(Command command) {
-    return command == Command::write || command == Command::trim ||
-           command == Command::write_zeroes;
+bool contains(const std::vector<uint64_t>& all, uint64_t one) {
+    return std::ranges::find(all, one) != all.end();
 }
 
 }  // namespace
@@ -45,6 +50,8 @@ struct OtherServer::Connection {
     bool look_is_due = false;
     std::vector<std::byte> in;
     std::vector<std::byte> out;
+    std::vector<uint64_t> owed;      // cookies without a whole answer
+    std::vector<uint64_t> answered;  // the latest
 };
 
 struct OtherServer::Running {
@@ -61,9 +68,18 @@ OtherServer::OtherServer(Timeline& timeline, Judge& judge, Random random, const 
       judge_(judge),
       random_(random),
       plan_(plan),
-      memory_(plan.bytes),
-      disk_(plan.bytes),
-      unstable_since_(plan.bytes / sector_bytes) {}
+      manners_(plan.seed, manner_stream),
+      memory_(plan.content.empty() ? std::vector<std::byte>(plan.bytes) : plan.content),
+      disk_(memory_),
+      unstable_since_(plan.bytes / sector_bytes),
+      provisioned_(plan.bytes / sector_bytes) {
+    assert(memory_.size() == plan.bytes);
+    for (uint64_t sector = 0; sector < provisioned_.size(); ++sector) {
+        const auto bytes = std::span(memory_).subspan(sector * sector_bytes, sector_bytes);
+        provisioned_[sector] =
+            std::ranges::any_of(bytes, [](std::byte each) { return each != std::byte{0}; });
+    }
+}
 
 OtherServer::~OtherServer() {
     *alive_ = false;
@@ -75,10 +91,14 @@ OtherServer::~OtherServer() {
 nbd::RemoteExport OtherServer::offer() {
     nbd::RemoteExport remote;
     remote.size_bytes = plan_.bytes;
-    remote.transmission_flags = flag::has_flags | flag::send_flush | flag::send_fua |
-                                flag::send_trim | flag::send_write_zeroes;
-    remote.block_size.maximum = request_bytes_max;
+    remote.transmission_flags = plan_.terms.flags;
+    remote.block_size = plan_.terms.block_size;
     remote.terms.replies = static_cast<ReplyForm>(random_.below(3));
+    remote.terms.allocation = plan_.terms.allocation;
+    remote.allocation_id = allocation_id;
+    if (plan_.terms.allocation && remote.terms.replies == ReplyForm::simple) {
+        remote.terms.replies = ReplyForm::structured;
+    }
     return remote;
 }
 
@@ -126,7 +146,7 @@ void OtherServer::take(const ConnectionRef& connection) {
         connection->open = false;
         return connection->socket->close();
     }
-    append(connection->in, std::span(part).first(static_cast<size_t>(result)));
+    add_bytes(connection->in, std::span(part).first(static_cast<size_t>(result)));
     look_soon(connection, static_cast<hrtime_t>(random_.between(1, server_look_ns_max)));
 }
 
@@ -149,17 +169,27 @@ bool OtherServer::take_request(const ConnectionRef& connection) {
         close(connection, false);
         return false;
     }
-    if (!is_right(request)) judge_.fail("the other server got a request that it does not offer");
+    check(*connection, request);
     begin(connection, request, from.subspan(header_bytes, payload));
     in.erase(in.begin(), in.begin() + static_cast<ptrdiff_t>(header_bytes + payload));
     return true;
 }
 
-bool OtherServer::is_right(const nbd::Request& request) const {
-    if (request.type == Command::flush) return request.offset == 0 && request.length == 0;
-    const bool known = request.type == Command::read || changes(request.type);
-    return known && request.length > 0 && request.length <= request_bytes_max &&
-           request.offset <= plan_.bytes && request.length <= plan_.bytes - request.offset;
+// A request of a connection that the client has given up may belong to a request that failed before.
+void OtherServer::check(const Connection& connection, const nbd::Request& request) {
+    const bool extended = connection.form == ReplyForm::extended;
+    std::string wrong = plan_.terms.offence(request, memory_.size(), extended);
+    if (contains(connection.owed, request.cookie)) {
+        wrong = "a cookie that another request has";
+    }
+    if (wrong.empty() && check_request && !connection.socket->peer_closed()) {
+        const auto here = std::ranges::count_if(running_, [&](const RunningRef& running) {
+            return running->connection->open && running->connection->set == connection.set;
+        });
+        wrong = check_request(request, static_cast<size_t>(here) + 1);
+    }
+    if (wrong.empty()) return;
+    judge_.fail("the other server got " + wrong + ": " + text_of(request));
 }
 
 // ---- Requests ----
@@ -173,6 +203,8 @@ void OtherServer::begin(const ConnectionRef& connection, const nbd::Request& req
     running->payload.assign(payload.begin(), payload.end());
     running->mark = changes_;
     running_.push_back(running);
+    connection->owed.push_back(request.cookie);
+    lie(connection, request);
     const bool silent = random_.one_in(plan_.silent_one_in);
     const auto most = static_cast<uint64_t>(plan_.run_ns_max);
     run_after(running, silent ? plan_.silent_ns : static_cast<hrtime_t>(random_.between(1, most)));
@@ -212,20 +244,35 @@ void OtherServer::run(const RunningRef& running) {
     push(connection);
 }
 
+// A request that fails may have done what comes before the place of its failure.
+uint64_t OtherServer::bytes_to_do(const nbd::Request& request) {
+    const auto [error, at] = plan_.terms.refusal(request);
+    if (error == Error::none) return request.length;
+    return manners_.one_in(2) ? at - request.offset : 0;
+}
+
 // `bytes_max`: so much of it is done before the process ends.
 void OtherServer::apply(const Running& running, uint64_t bytes_max) {
     const nbd::Request& request = running.request;
-    const uint64_t bytes = std::min(request.length, bytes_max);
     timeline_.note(request.offset);
-    if (request.type == Command::flush) return make_stable(0, memory_.size(), running.mark);
+    if (request.type == Command::flush) {
+        if (plan_.terms.flush_error != Error::none) return;
+        return make_stable(0, memory_.size(), running.mark);
+    }
     if (!changes(request.type)) return;
-    if (request.type == Command::write) {
+    const uint64_t bytes = std::min(bytes_to_do(request), bytes_max);
+    const bool no_hole = (request.flags & nbd::command_flag::no_hole) != 0;
+    const bool writes = request.type == Command::write;
+    if (writes) {
         put(request.offset, std::span(running.payload).first(bytes));
     } else {
         put(request.offset, std::vector<std::byte>(bytes));
     }
+    const auto first = static_cast<ptrdiff_t>(request.offset / sector_bytes);
+    std::fill_n(provisioned_.begin() + first, bytes / sector_bytes, writes || no_hole);
     const bool fua = (request.flags & nbd::command_flag::fua) != 0;
-    if (fua) make_stable(request.offset, bytes, changes_);
+    const bool through = fua || !plan_.terms.offers(Command::flush);
+    if (through) make_stable(request.offset, bytes, changes_);
 }
 
 void OtherServer::put(uint64_t offset, std::span<const std::byte> data) {
@@ -250,66 +297,163 @@ void OtherServer::make_stable(uint64_t offset, uint64_t bytes, uint64_t mark) {
 
 // ---- Replies ----
 
+std::vector<std::byte> OtherServer::bytes_of(const nbd::Request& request) const {
+    const auto bytes = std::span(memory_).subspan(request.offset, request.length);
+    return {bytes.begin(), bytes.end()};
+}
+
+// A list may end early, and its last extent may reach beyond the request.
+std::vector<OtherReply::Extent> OtherServer::extents_of(const nbd::Request& request) {
+    std::vector<OtherReply::Extent> extents;
+    uint64_t end = request.offset + request.length;
+    const bool one = (request.flags & nbd::command_flag::req_one) != 0;
+    if (!one && manners_.one_in(3))
+        end = std::min<uint64_t>(memory_.size(), end + 8 * sector_bytes);
+    for (uint64_t at = request.offset; at < end;) {
+        const uint64_t bytes = std::min(end, (at / sector_bytes + 1) * sector_bytes) - at;
+        const bool data = provisioned_[at / sector_bytes];
+        const uint32_t flags = data ? 0 : nbd::allocation_flag::hole | nbd::allocation_flag::zero;
+        const bool beyond = at >= request.offset + request.length;
+        const bool joins = !extents.empty() && extents.back().flags == flags;
+        if (beyond && !joins) break;
+        if (!joins && !extents.empty() && (one || manners_.one_in(6))) break;
+        if (!joins) extents.push_back({0, flags});
+        extents.back().bytes += bytes;
+        at += bytes;
+    }
+    return extents;
+}
+
 void OtherServer::reply(const Running& running) {
-    Connection& connection = *running.connection;
-    const Error error = connection.shuts_down ? Error::eshutdown : Error::none;
-    const bool reads = running.request.type == Command::read && error == Error::none;
-    if (reads && connection.form != ReplyForm::simple) return reply_data(running);
-    if (connection.form == ReplyForm::extended) {
-        if (error == Error::none) return put_chunk(running, Chunk::none, true, 0, {});
-        // The error's number, and the length of its text.
-        static constexpr std::array<std::byte, 6> shutdown{{{}, {}, {}, std::byte{108}, {}, {}}};
-        return put_chunk(running, Chunk::error, true, 0, shutdown);
-    }
-    std::array<std::byte, nbd::simple_reply_bytes> header{};
-    nbd::encode_simple_reply(header, error, running.request.cookie);
-    append(connection.out, header);
-    if (!reads) return;
-    append(connection.out,
-           std::span(memory_).subspan(running.request.offset, running.request.length));
-}
-
-// In one chunk or two, in any order, and with a chunk that says that it was all.
-void OtherServer::reply_data(const Running& running) {
+    const ConnectionRef& connection = running.connection;
     const nbd::Request& request = running.request;
-    const uint64_t middle = random_.between(1, request.length);
-    const bool separate_end = random_.one_in(2);
-    const auto part = [&](uint64_t first, uint64_t end, bool last) {
-        put_chunk(running, Chunk::offset_data, last, request.offset + first,
-                  std::span(memory_).subspan(request.offset + first, end - first));
-    };
-    if (middle < request.length) part(middle, request.length, false);
-    part(0, middle, !separate_end);
-    if (separate_end) put_chunk(running, Chunk::none, true, 0, {});
+    OtherReply reply(connection->form, request);
+    OtherTerms::Refusal refusal = plan_.terms.refusal(request);
+    if (connection->shuts_down || std::exchange(refuses_one_, false)) {
+        refusal = {Error::eshutdown, request.offset};
+    } else if (refusal.error != Error::none && request.type == Command::flush &&
+               flush_refused_at_ == 0) {
+        flush_refused_at_ = timeline_.now();
+    }
+    const bool structured = connection->form == ReplyForm::structured;
+    const bool simple = connection->form == ReplyForm::simple;
+    const bool good = refusal.error == Error::none;
+    if (request.type == Command::read) {
+        reply_to_read(reply, request, refusal);
+    } else if (good && request.type == Command::block_status) {
+        reply.extents(allocation_id, extents_of(request));
+    } else if (simple || (structured && !(plan_.terms.fragments && manners_.one_in(2)))) {
+        reply.simple(refusal.error, {});
+    } else if (good) {
+        reply.done();
+    } else {
+        reply.error(refusal.error, true);
+    }
+    send(connection, request.cookie, reply);
 }
 
-void OtherServer::put_chunk(const Running& running, Chunk type, bool last, uint64_t offset,
-                            std::span<const std::byte> data) {
-    Connection& connection = *running.connection;
-    const bool has_offset = type == Chunk::offset_data;
-    const nbd::ChunkHead head{last ? nbd::chunk_flag::done : uint16_t{0}, type,
-                              running.request.cookie,
-                              data.size() + (has_offset ? offset_bytes : 0)};
-    if (connection.form == ReplyForm::extended) {
-        std::array<std::byte, nbd::extended_reply_bytes> header{};
-        nbd::encode_extended_chunk(header, head, running.request.offset);
-        append(connection.out, header);
-    } else {
-        std::array<std::byte, nbd::structured_reply_bytes> header{};
-        nbd::encode_structured_chunk(header, head);
-        append(connection.out, header);
+void OtherServer::reply_to_read(OtherReply& reply, const nbd::Request& request,
+                                OtherTerms::Refusal refusal) {
+    const bool good = refusal.error == Error::none;
+    const std::vector<std::byte> data = bytes_of(request);
+    if (reply.form() == ReplyForm::simple) {
+        return reply.simple(refusal.error, good ? std::span(data) : std::span(data).first(0));
     }
-    std::array<std::byte, offset_bytes> place{};
-    nbd::store_be<uint64_t>(place, offset);
-    if (has_offset) append(connection.out, place);
-    append(connection.out, data);
+    if (!good) return reply.failed_read(manners_, data, refusal.error, refusal.at);
+    if (plan_.terms.fragments) return reply.pieces(manners_, data, pieces_max);
+    reply.halves(random_, data);
+}
+
+void OtherServer::send(const ConnectionRef& connection, uint64_t cookie, OtherReply& reply) {
+    if (plan_.terms.fragments && manners_.one_in(2)) {
+        using Messages = std::vector<std::vector<std::byte>>;
+        return send_later(connection, cookie,
+                          std::make_shared<Messages>(std::move(reply.messages())), 0);
+    }
+    for (const auto& message : reply.messages()) add_bytes(connection->out, message);
+    answered(connection, cookie);
+}
+
+// Messages of other answers come between them.
+void OtherServer::send_later(const ConnectionRef& connection, uint64_t cookie,
+                             std::shared_ptr<std::vector<std::vector<std::byte>>> messages,
+                             size_t number) {
+    auto delay = static_cast<hrtime_t>(manners_.between(1, chunk_pause_ns_max));
+    if (is_stopped()) delay += goes_on_at_ - timeline_.now();
+    timeline_.after(delay, [this, alive = alive_, connection, cookie, messages, number] {
+        if (!*alive || !connection->open) return;
+        if (is_stopped()) return send_later(connection, cookie, messages, number);
+        add_bytes(connection->out, messages->at(number));
+        const bool last = number + 1 == messages->size();
+        if (last) answered(connection, cookie);
+        push(connection);
+        if (!last) send_later(connection, cookie, messages, number + 1);
+    });
+}
+
+void OtherServer::answered(const ConnectionRef& connection, uint64_t cookie) {
+    std::erase(connection->owed, cookie);
+    std::vector<uint64_t>& latest = connection->answered;
+    latest.push_back(cookie);
+    if (latest.size() > answered_max) latest.erase(latest.begin());
+}
+
+// ---- Answers to nothing ----
+
+// A cookie that no request of the connection has: of one that was answered, and that another connection may have
+// now, or one that nobody has. Another connection's own could be that of a request on its way to here.
+uint64_t OtherServer::wrong_cookie(const Connection& connection) {
+    std::vector<uint64_t> old = connection.answered;
+    std::erase_if(old, [&](uint64_t cookie) { return contains(connection.owed, cookie); });
+    if (old.empty() || manners_.one_in(4)) return ~manners_.below(1'000'000);
+    for (const ConnectionRef& other : connections_) {
+        for (const uint64_t cookie : old) {
+            if (contains(other->owed, cookie)) return cookie;
+        }
+    }
+    return old[old.size() - 1 - manners_.below(std::min<size_t>(old.size(), 4))];
+}
+
+// As if the request just received had succeeded, with data that nobody wrote.
+void OtherServer::lie(const ConnectionRef& connection, const nbd::Request& request) {
+    if (!manners_.one_in(plan_.terms.wrong_cookie_one_in)) return;
+    nbd::Request other = request;
+    other.cookie = wrong_cookie(*connection);
+    OtherReply reply(connection->form, other);
+    const bool reads = request.type == Command::read;
+    const std::vector<std::byte> data(reads ? request.length : 0, poison);
+    if (connection->form == ReplyForm::simple) {
+        reply.simple(Error::none, data);
+    } else if (reads) {
+        reply.pieces(manners_, data, pieces_max);
+    } else if (request.type == Command::block_status) {
+        reply.extents(allocation_id, {{request.length, nbd::allocation_flag::hole}});
+    } else {
+        connection->form == ReplyForm::extended ? reply.done() : reply.simple(Error::none, {});
+    }
+    for (const auto& message : reply.messages()) add_bytes(connection->out, message);
+    push(connection);
+    watch_lie(connection, 0);
+}
+
+// Nothing that comes after such an answer can be trusted, so the client must end the connection.
+void OtherServer::watch_lie(const ConnectionRef& connection, unsigned seconds) {
+    timeline_.after(lie_second_ns, [this, alive = alive_, connection, seconds] {
+        if (!*alive || !connection->open || connection->socket->peer_closed()) return;
+        if (is_stopped()) return watch_lie(connection, 0);
+        if (seconds < lie_seconds_max) return watch_lie(connection, seconds + 1);
+        judge_.fail("an answer to nothing is accepted");
+    });
 }
 
 void OtherServer::push(const ConnectionRef& connection) {
     if (!connection->open || connection->out.empty()) return;
     std::vector<std::byte>& out = connection->out;
     const bool part = random_.one_in(one_send_in);
-    const size_t bytes = part ? random_.between(1, out.size()) : out.size();
+    size_t bytes = part ? random_.between(1, out.size()) : out.size();
+    if (plan_.terms.fragments && manners_.one_in(one_send_in)) {
+        bytes = manners_.between(1, std::min(out.size(), nbd::extended_reply_bytes));
+    }
     const int64_t result = connection->socket->send(std::span(out).first(bytes));
     if (result <= 0) return;  // `changed` is called when there is room; take() has an error
     out.erase(out.begin(), out.begin() + result);
@@ -367,6 +511,7 @@ void OtherServer::restart(bool keeps_memory, hrtime_t down_ns) {
         std::copy_n(from.begin() + at, sector_bytes, (survives ? disk_ : memory_).begin() + at);
         unstable_since_[sector] = 0;
     }
+    provisioned_.assign(provisioned_.size(), true);
 }
 
 // Old requests run before, so that they are not later than they may be.

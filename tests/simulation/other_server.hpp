@@ -7,6 +7,9 @@
 //                  │                  disk ─────────────── restart() ─▶ memory
 //                  └─ still runs when its connection has ended, at most `late_ns_max` later
 //
+// The terms (other_terms.hpp) say what the server offers and refuses. A client that knows them never sends a
+// request that they do not allow, in one piece or in several.
+//
 // Units:     bytes; nanoseconds of virtual time.
 // Ownership: owns its ends of the connections.
 // Threads:   a single one.
@@ -15,12 +18,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "client.hpp"
 #include "driver/nbd/client/remote_export.hpp"
+#include "judge.hpp"
+#include "other_reply.hpp"
+#include "other_terms.hpp"
 #include "random.hpp"
 #include "simulated_socket.hpp"
 #include "timeline.hpp"
@@ -33,6 +40,9 @@ struct OtherPlan {
     hrtime_t late_ns_max = 1;       // of a request whose connection has ended
     hrtime_t silent_ns = 0;         // a few requests run this late
     uint64_t silent_one_in = 0;     // of the requests; 0: none
+    OtherTerms terms;
+    std::vector<std::byte> content;  // empty: zeroes
+    uint64_t seed = 0;               // of its manners
 };
 
 class OtherServer {
@@ -65,12 +75,23 @@ class OtherServer {
     void stop(hrtime_t ns);
     /// Answers all requests of the present connections with ESHUTDOWN.
     void shut_down();
+    /// Answers the next request so, and no other.
+    void shut_down_once() { refuses_one_ = true; }
     /// Sends random bytes to a client.
     void talk_nonsense();
     /// From now on the export has another size.
     void change_size() { plan_.bytes *= 2; }
 
     [[nodiscard]] const std::vector<std::byte>& memory() const { return memory_; }
+    [[nodiscard]] const OtherTerms& terms() const { return plan_.terms; }
+    /// From now on each flush fails.
+    void refuse_flushes(nbd::Error error) { plan_.terms.flush_error = error; }
+    /// When the first flush was refused; 0: none was.
+    [[nodiscard]] hrtime_t flush_refused_at() const { return flush_refused_at_; }
+
+    /// Says what is wrong with a request that a client of ours did not make; empty for a right one. `under_way`
+    /// requests of this client are here, including this one.
+    std::function<std::string(const nbd::Request& request, size_t under_way)> check_request;
 
   private:
     struct Connection;
@@ -82,19 +103,27 @@ class OtherServer {
     void look(const ConnectionRef& connection);
     void take(const ConnectionRef& connection);
     bool take_request(const ConnectionRef& connection);
-    [[nodiscard]] bool is_right(const nbd::Request& request) const;
+    void check(const Connection& connection, const nbd::Request& request);
     void begin(const ConnectionRef& connection, const nbd::Request& request,
                std::span<const std::byte> payload);
     void check_order(const Connection& connection, const nbd::Request& request);
     void run_after(const RunningRef& running, hrtime_t delay);
     void run(const RunningRef& running);
+    [[nodiscard]] uint64_t bytes_to_do(const nbd::Request& request);
     void apply(const Running& running, uint64_t bytes_max);
     void put(uint64_t offset, std::span<const std::byte> data);
     void make_stable(uint64_t offset, uint64_t bytes, uint64_t mark);
+    [[nodiscard]] std::vector<std::byte> bytes_of(const nbd::Request& request) const;
+    [[nodiscard]] std::vector<OtherReply::Extent> extents_of(const nbd::Request& request);
     void reply(const Running& running);
-    void reply_data(const Running& running);
-    void put_chunk(const Running& running, nbd::Chunk type, bool last, uint64_t offset,
-                   std::span<const std::byte> data);
+    void reply_to_read(OtherReply& reply, const nbd::Request& request, OtherTerms::Refusal refusal);
+    void send(const ConnectionRef& connection, uint64_t cookie, OtherReply& reply);
+    void send_later(const ConnectionRef& connection, uint64_t cookie,
+                    std::shared_ptr<std::vector<std::vector<std::byte>>> messages, size_t number);
+    void answered(const ConnectionRef& connection, uint64_t cookie);
+    void lie(const ConnectionRef& connection, const nbd::Request& request);
+    [[nodiscard]] uint64_t wrong_cookie(const Connection& connection);
+    void watch_lie(const ConnectionRef& connection, unsigned seconds);
     void push(const ConnectionRef& connection);
     void close(const ConnectionRef& connection, bool reset);
     void forget_closed();
@@ -103,6 +132,7 @@ class OtherServer {
     Judge& judge_;
     Random random_;
     OtherPlan plan_;
+    Random manners_;  // of its own, so that all else stays as it was
     hrtime_t up_at_ = 0;
     hrtime_t goes_on_at_ = 0;
     std::vector<ConnectionRef> connections_;
@@ -110,7 +140,10 @@ class OtherServer {
     std::vector<std::byte> memory_;
     std::vector<std::byte> disk_;
     std::vector<uint64_t> unstable_since_;  // of each sector, the number of a change; 0: stable
+    std::vector<bool> provisioned_;         // each sector; others are holes
     uint64_t changes_ = 0;
+    bool refuses_one_ = false;
+    hrtime_t flush_refused_at_ = 0;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

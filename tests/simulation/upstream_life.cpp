@@ -2,19 +2,21 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
 #include <chrono>
-#include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "asker.hpp"
 #include "blockdev/device/device.hpp"
 #include "client.hpp"
 #include "driver/nbd/client/upstream_backing.hpp"
 #include "other_server.hpp"
+#include "simulated_dialer.hpp"
 #include "simulated_kernel.hpp"
+#include "upstream_asker.hpp"
 
 namespace blkscope::simulation {
 namespace {
@@ -24,6 +26,7 @@ constexpr uint64_t server_stream = 0x6f746872;
 constexpr uint64_t trouble_stream = 0x74726f75;
 constexpr uint64_t wire_stream = 0x77697265;
 constexpr uint64_t connections_stream = 0x636f6e6e;
+constexpr uint64_t terms_stream = 0x7465726d;
 constexpr unsigned upstream_ring_entries = 64;
 constexpr uint64_t upstream_turn_ns_max = 3'000;
 constexpr hrtime_t us_ns = 1'000;
@@ -46,73 +49,6 @@ unsigned draw_connections(Random random) {
     return random.one_in(2) ? 1 : static_cast<unsigned>(random.between(2, 4));
 }
 
-/// Connects to the other server without a handshake, which other tests have.
-class SimulatedDialer final : public nbd::UpstreamDialer {
-  public:
-    SimulatedDialer(Timeline& timeline, SimulatedKernel& kernel, OtherServer& server, Random random,
-                    unsigned count)
-        : timeline_(timeline),
-          kernel_(kernel),
-          server_(server),
-          random_(random),
-          places_(random),
-          count_(count),
-          bytes_(server.offer().size_bytes) {}
-
-    void begin(std::chrono::milliseconds limit) override {
-        answered_at_ = timeline_.now() + draw_ns(random_, 10 * us_ns, 50 * ms_ns);
-        ends_at_ = timeline_.now() + std::chrono::nanoseconds(limit).count();
-    }
-    std::optional<nbd::DialResult> result() override;
-    nbd::DialResult dial_now(std::chrono::milliseconds) override {
-        return {.failure = "no connection besides"};
-    }
-
-  private:
-    nbd::RemoteConnection connect();
-
-    Timeline& timeline_;
-    SimulatedKernel& kernel_;
-    OtherServer& server_;
-    Random random_;
-    Random places_;  // of its own, so that all else stays as it was
-    const unsigned count_;
-    const uint64_t bytes_;
-    uint64_t sets_ = 0;
-    hrtime_t answered_at_ = 0;
-    hrtime_t ends_at_ = 0;
-};
-
-std::optional<nbd::DialResult> SimulatedDialer::result() {
-    const hrtime_t now = timeline_.now();
-    if (now < answered_at_) return std::nullopt;
-    if (server_.is_down()) return dial_now({});
-    if (server_.is_stopped()) {
-        if (now < ends_at_) return std::nullopt;
-        return dial_now({});
-    }
-    nbd::DialResult result;
-    ++sets_;
-    const unsigned places =
-        places_.one_in(4) ? static_cast<unsigned>(places_.between(1, count_)) : count_;
-    for (unsigned i = 0; i < places; ++i) result.connections.push_back(connect());
-    return result;
-}
-
-nbd::RemoteConnection SimulatedDialer::connect() {
-    nbd::RemoteConnection connection;
-    connection.remote = server_.offer();
-    // The backing closes it at once, and without the simulated kernel.
-    if (connection.remote.size_bytes != bytes_) return connection;
-    Wire wire;
-    wire.is_unix = random_.one_in(2);
-    wire.segment_bytes = random_.one_in(4) ? random_.between(1, 64) : 8192;
-    auto [ours, theirs] = SimulatedSocket::pair(timeline_, random_, wire);
-    server_.accept(std::move(theirs), connection.remote, sets_);
-    connection.socket = Descriptor(kernel_.open_socket(std::move(ours)));
-    return connection;
-}
-
 class UpstreamLife {
   public:
     UpstreamLife(uint64_t seed, const Cuts& cuts);
@@ -125,7 +61,7 @@ class UpstreamLife {
   private:
     struct Place;
 
-    struct Member : Asker {
+    struct Member : UpstreamAsker {
         UpstreamLife* life = nullptr;
         Place* place = nullptr;
         uint64_t losses = 0;    // the backing's, when the request was made
@@ -157,11 +93,16 @@ class UpstreamLife {
     void ready_later(Member& member);
     static void done(Buf& buf);
     void judge(Member& member);
+    void draw_terms(OtherPlan& plan, uint64_t seed);
+    [[nodiscard]] std::string check_request(const nbd::Request& request, size_t under_way) const;
+    bool judge_told(const Member& member);
     void judge_success(const Member& member);
     void judge_failure(const Member& member);
     void note_flushed(const Member& member);
     void complain(const std::string& error);
     void look_at_losses();
+    [[nodiscard]] bool is_in_pieces(const Member& member) const;
+    [[nodiscard]] bool has_pieces_out() const;
     void check_waits();
     void plan_trouble();
     void make_trouble();
@@ -178,6 +119,10 @@ class UpstreamLife {
     const bool resends_;
     const unsigned connections_;
     SimulatedKernel kernel_;
+    Random terms_random_;
+    bool wide_ = false;            // the other server has terms of its own
+    hrtime_t flushes_end_ns_ = 0;  // when it begins to refuse flushes; 0: never
+    hrtime_t sync_failed_at_ = 0;  // our device knows of a refused flush
     std::unique_ptr<OtherServer> server_;
     std::unique_ptr<Oracle> oracle_;
     std::unique_ptr<Ring> ring_;
@@ -206,7 +151,8 @@ UpstreamLife::UpstreamLife(uint64_t seed, const Cuts& cuts)
       settle_ns_(static_cast<hrtime_t>(random_.between(1, 10)) * 100 * ms_ns),
       resends_(!random_.one_in(5)),
       connections_(draw_connections(Random(seed, connections_stream))),
-      kernel_(timeline_, seed) {
+      kernel_(timeline_, seed),
+      terms_random_(seed, terms_stream) {
     if (!cuts.no_faults && random_.one_in(2)) {
         kernel_.faults.short_transfer = random_.between(2, 20);
         kernel_.faults.interrupted = random_.between(5, 100);
@@ -220,17 +166,18 @@ UpstreamLife::UpstreamLife(uint64_t seed, const Cuts& cuts)
     plan.late_ns_max = settle_ns_ * 4 / 5;
     plan.silent_ns = timeout_ns_ + second_ns;
     plan.silent_one_in = random_.one_in(3) ? random_.between(20, 100) : 0;
+    draw_terms(plan, seed);
     server_ = std::make_unique<OtherServer>(timeline_, judge_, Random(seed, server_stream), plan);
+    server_->check_request = [this](const nbd::Request& request, size_t under_way) {
+        return check_request(request, under_way);
+    };
     oracle_ = std::make_unique<Oracle>(server_->memory());
     ring_ = std::make_unique<Ring>(upstream_ring_entries, false, kernel_);
     kernel_.when_ready(0, [this] { drive(); });
     auto dialer = std::make_unique<SimulatedDialer>(timeline_, kernel_, *server_,
                                                     Random(seed, wire_stream), connections_);
-    std::vector<nbd::RemoteConnection> first(1);  // a lost one, whose descriptor is never open
-    first.front().socket = Descriptor(std::numeric_limits<int>::max());
-    first.front().remote = server_->offer();
     auto backing = std::make_unique<nbd::UpstreamBacking>(
-        "upstream", std::move(dialer), std::move(first),
+        "upstream", std::move(dialer), lost_connection(*server_),
         UpstreamOptions{
             .timeout = to_ms(timeout_ns_), .settle = to_ms(settle_ns_), .resend = resends_});
     backing_ = backing.get();
@@ -273,6 +220,16 @@ void UpstreamLife::make_places(const Cuts& cuts) {
             " requesters in " + std::to_string(places_.size()) + " sessions, " +
             std::to_string(connections_) + " connections, " + std::to_string(troubles_) +
             " troubles" + (resends_ ? "" : ", no resends");
+    if (wide_) plan_ += "; " + server_->terms().describe();
+}
+
+// In the other half of the lives the server offers what most do, and refuses nothing.
+void UpstreamLife::draw_terms(OtherPlan& plan, uint64_t seed) {
+    plan.seed = seed;
+    wide_ = terms_random_.one_in(2);
+    if (!wide_) return;
+    plan.terms = OtherTerms::draw(terms_random_, plan.bytes, connections_ > 1);
+    if (terms_random_.one_in(6)) flushes_end_ns_ = draw_ns(terms_random_, ms_ns, 300 * ms_ns);
 }
 
 // ---- Requests ----
@@ -310,7 +267,9 @@ void UpstreamLife::ask(Member& member) {
     --place.session_left;
     ++place.out;
     ++out_;
-    member.draw(random_, *oracle_, timeline_.now(), upstream_blocks_max);
+    member.choose(random_, oracle_->bytes(), upstream_blocks_max);
+    if (wide_) member.widen(terms_random_, server_->terms(), oracle_->bytes());
+    member.begin(*oracle_, timeline_.now());
     member.iodone = done;
     member.losses_seen = &place.losses_seen;
     member.losses = backing_->losses();
@@ -350,20 +309,67 @@ void UpstreamLife::judge(Member& member) {
     }
     timeline_.note(static_cast<uint64_t>(member.error));
     timeline_.note(static_cast<uint64_t>(member.finished));
-    complain(stays_.add(member, 0));
+    // A request of parts of blocks never enters the device.
+    const bool entered = member.offset % device_->backing().block_bytes() == 0 &&
+                         member.bcount % device_->backing().block_bytes() == 0;
+    if (entered) complain(stays_.add(member, 0));
     complain(member.judge(*oracle_, timeline_.now()));
-    member.error == 0 ? judge_success(member) : judge_failure(member);
+    if (member.error == 0)
+        complain(member.check_lists(server_->terms(), *oracle_, timeline_.now()));
+    if (!judge_told(member)) {
+        member.error == 0 ? judge_success(member) : judge_failure(member);
+    }
+    // Of a write in pieces some may be done.
+    if (member.error != 0 && is_in_pieces(member)) unflushed_.push_back(timeline_.now());
     if (member.error == 0 || !member.must_be_stable()) return;
     ++place.failures;
     place.lost_at = 0;
 }
 
+// What the other server gets is a request of one of our requesters, or a piece of it.
+std::string UpstreamLife::check_request(const nbd::Request& request, size_t under_way) const {
+    if (under_way > device_->queue_depth()) return "more requests than the device's depth";
+    for (const auto& place : places_) {
+        for (const auto& member : place->members) {
+            if (member->out && is_piece_of(server_->terms(), request, member->asked())) return {};
+        }
+    }
+    return "a request that nobody made";
+}
+
+// True for a failure that must be. The other server's error comes as it is, and so does its refusal of a flush,
+// which holds from then on.
+bool UpstreamLife::judge_told(const Member& member) {
+    const bool flush = member.op == Buf::Op::flush;
+    const int must = flush ? 0 : static_cast<int>(server_->terms().told(member.asked()));
+    const bool late = sync_failed_at_ > 0 && member.made > sync_failed_at_;
+    if (member.error == 0) {
+        if (must != 0) judge_.fail("a request succeeded that the other server refuses");
+        if (late && member.must_be_stable()) judge_.fail("a flush succeeded after a failed one");
+        return false;
+    }
+    if (member.error == must) return true;
+    const bool refused = member.must_be_stable() && server_->flush_refused_at() > 0 &&
+                         member.error == static_cast<int>(server_->terms().flush_error);
+    if (refused && flush && sync_failed_at_ == 0) sync_failed_at_ = timeline_.now();
+    if (refused) return true;
+    if (member.error != EIO) {
+        judge_.fail("error " + std::to_string(member.error) + ", but the other server's is " +
+                    std::to_string(must));
+    }
+    return false;
+}
+
 // Of two requests of a session at a time, one is told a loss. Its answer may come second.
 void UpstreamLife::judge_success(const Member& member) {
     const Place& place = *member.place;
-    if (member.in_vain) judge_.fail("a request succeeded on a server that came back different");
+    const bool without_server =
+        member.op == Buf::Op::block_status && server_->terms().ends_here(member.asked());
+    if (member.in_vain && !without_server) {
+        judge_.fail("a request succeeded on a server that came back different");
+    }
     if (member.op == Buf::Op::flush) note_flushed(member);
-    if (member.op != Buf::Op::flush && member.write != 0 && !member.fua) {
+    if (member.op != Buf::Op::flush && member.write != 0 && !member.fua && !member.through) {
         unflushed_.push_back(timeline_.now());
     }
     const bool lost = place.lost_at > 0 && member.made > place.lost_at;
@@ -389,9 +395,24 @@ void UpstreamLife::look_at_losses() {
     if (backing_->losses() == losses_) return;
     losses_ = backing_->losses();
     counted_at_ = timeline_.now();
-    timeline_.after(delivery_ns, [this] {
-        if (unflushed_.empty()) judge_.fail("a loss was counted, but all was flushed");
+    timeline_.after(delivery_ns, [this, pieces = has_pieces_out()] {
+        if (unflushed_.empty() && !pieces) {
+            judge_.fail("a loss was counted, but all was flushed");
+        }
         unflushed_.clear();
+    });
+}
+
+bool UpstreamLife::is_in_pieces(const Member& member) const {
+    return member.op == Buf::Op::write && !member.fua && !member.through &&
+           member.bcount > server_->terms().piece_bytes_max();
+}
+
+bool UpstreamLife::has_pieces_out() const {
+    return std::ranges::any_of(places_, [&](const auto& place) {
+        return std::ranges::any_of(place->members, [&](const auto& member) {
+            return member->out && is_in_pieces(*member);
+        });
     });
 }
 
@@ -476,6 +497,9 @@ void UpstreamLife::restart(bool keeps_memory) {
 Outcome UpstreamLife::run() {
     drive();
     plan_trouble();
+    if (flushes_end_ns_ > 0) {
+        timeline_.after(flushes_end_ns_, [this] { server_->refuse_flushes(nbd::Error::enospc); });
+    }
     const auto all_done = [&] {
         return out_ == 0 &&
                std::ranges::all_of(places_, [](const auto& place) { return place->left == 0; });

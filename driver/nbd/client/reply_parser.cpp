@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -243,7 +245,7 @@ ReplyParser::Took ReplyParser::begin_data(uint64_t offset, uint64_t bytes, bool 
 }
 
 ReplyParser::Took ReplyParser::take_hole(uint64_t offset, uint64_t bytes) {
-    if (data_ != nullptr) std::memset(data_, 0, bytes);
+    if (data_ != nullptr && !planted("hole-keeps-data")) std::memset(data_, 0, bytes);
     if (reply_->hole_count < OwedReply::holes_max) {
         reply_->holes[reply_->hole_count++] = {offset, bytes};
     }

