@@ -89,6 +89,10 @@ Revocations Revocations::parse(std::string_view text, const STACK_OF(X509) * aut
         if (!when.empty())
             warn(when + "; what it names stays revoked, but a later list may name more");
     }
+    // DER begins with a sequence. Many authorities offer their lists in no other form.
+    if (revocations.lists_.empty() && text.starts_with('\x30')) {
+        throw std::invalid_argument("in DER, not in PEM; openssl crl -inform DER converts it");
+    }
     if (revocations.lists_.empty()) throw std::invalid_argument("no list of revoked certificates");
     return revocations;
 }

@@ -223,6 +223,8 @@ TEST_F(TlsContextTest, ADamagedListOfRevocationsIsNamed) {
     const std::string none = "ca-crl.pem: no list of revoked certificates" + todo;
     EXPECT_EQ(failure_of(""), none);
     EXPECT_EQ(failure_of("not what it should be"), none);
+    EXPECT_EQ(failure_of("\x30\x82\x01\x0a\x30\x81"),
+              "ca-crl.pem: in DER, not in PEM; openssl crl -inform DER converts it" + todo);
     EXPECT_TRUE(failure_of(list.substr(0, list.size() / 2)).starts_with("ca-crl.pem: list 1: "));
     EXPECT_TRUE(failure_of(list + list.substr(0, 100)).starts_with("ca-crl.pem: list 2: "));
     EXPECT_EQ(
