@@ -107,34 +107,61 @@ void add_fio(Sum& sum, const json& report, std::string_view operation) {
     }
 }
 
+std::optional<int64_t> number_in(const json* value) {
+    if (value == nullptr || !value->is_number_unsigned()) return {};
+    const auto found = value->get<uint64_t>();
+    if (found > INT32_MAX * uint64_t{1000}) return {};
+    return static_cast<int64_t>(found);
+}
+
+// Whether a count, or each of an object's counts, is as large later on. What is not there has not shrunk.
+bool has_grown(const json* counts, const json* later) {
+    if (counts == nullptr) return true;
+    if (!counts->is_object()) {
+        const auto count = number_in(counts);
+        const auto later_count = number_in(later);
+        return !count || (later_count && *later_count >= *count);
+    }
+    for (const auto& [name, count] : counts->items()) {
+        if (!has_grown(&count, member(later, name))) return false;
+    }
+    return true;
+}
+
+// Another run of the same job may be as long, and have more requests, but hardly more of each bin.
+bool has_grown_in_all_parts(const json* job, const json* later) {
+    for (const char* part : {"read", "write", "trim", "mixed", "sync"}) {
+        const json* const times = member(job, part);
+        const json* const later_times = member(later, part);
+        if (!has_grown(member(times, "total_ios"), member(later_times, "total_ios"))) return false;
+        for (const char* kind : {"clat_ns", "lat_ns"}) {
+            if (!has_grown(member(member(times, kind), "bins"),
+                           member(member(later_times, kind), "bins"))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 // Whether a later report of fio is of the same run, as --status-interval prints it: that one has all
 // requests of the earlier one, too. Both began at the same time, which fio rounds.
 bool goes_on(const json& earlier, const json& later) {
-    const auto number = [](const json* value) -> std::optional<int64_t> {
-        if (value == nullptr || !value->is_number_unsigned()) return {};
-        const auto found = value->get<uint64_t>();
-        if (found > INT32_MAX * uint64_t{1000}) return {};
-        return static_cast<int64_t>(found);
-    };
     const auto first = jobs_of(earlier);
     const auto second = jobs_of(later);
     if (first.empty() || first.size() != second.size()) return false;
     for (size_t i = 0; i < first.size(); ++i) {
-        const auto at = number(member(&earlier, "timestamp"));
-        const auto later_at = number(member(&later, "timestamp"));
-        const auto elapsed = number(member(first[i], "elapsed"));
-        const auto later_elapsed = number(member(second[i], "elapsed"));
+        const auto at = number_in(member(&earlier, "timestamp"));
+        const auto later_at = number_in(member(&later, "timestamp"));
+        const auto elapsed = number_in(member(first[i], "elapsed"));
+        const auto later_elapsed = number_in(member(second[i], "elapsed"));
         if (!at || !later_at || !elapsed || !later_elapsed) return false;
         if (std::abs((*later_at - *later_elapsed) - (*at - *elapsed)) > 1) return false;
         if (*later_elapsed < *elapsed) return false;
         const json* const name = member(first[i], "jobname");
         const json* const later_name = member(second[i], "jobname");
         if (name == nullptr || later_name == nullptr || *name != *later_name) return false;
-        for (const char* part : {"read", "write", "trim", "mixed", "sync"}) {
-            const auto ios = number(member(member(first[i], part), "total_ios"));
-            const auto later_ios = number(member(member(second[i], part), "total_ios"));
-            if (ios && (!later_ios || *later_ios < *ios)) return false;
-        }
+        if (!has_grown_in_all_parts(first[i], second[i])) return false;
     }
     return true;
 }

@@ -119,6 +119,18 @@ TEST(HistogramFile, ReportsOfOneRunAreNotAddedUp) {
     EXPECT_EQ(shown(parse_histogram(first + second, "read")), "100-101:4500 ");
 }
 
+// Two runs of a second each, one behind the other in one file: fio counts whole seconds.
+TEST(HistogramFile, ShortRunsOfOneJobAreAddedUp) {
+    const auto report = [](int at, const std::string& bins) {
+        return fio_report(
+            "\"elapsed\": 1, \"read\": {\"total_ios\": 5, \"clat_ns\": {\"bins\": {" + bins + "}}}",
+            "\"timestamp\": " + std::to_string(at) + ",");
+    };
+    const std::string both =
+        report(1'795'934'781, "\"100\": 5") + report(1'795'934'782, "\"100\": 4, \"101\": 1");
+    EXPECT_EQ(shown(parse_histogram(both, "read")), "100-101:9 101-102:1 ");
+}
+
 TEST(HistogramFile, ReadsWhatFiosOptionsMakeOfAReport) {
     const std::string lat =
         fio_report(R"("read": {"clat_ns": {"N": 2}, "lat_ns": {"bins": {"100": 2}}})");
