@@ -104,7 +104,7 @@ _blkscope() {
         predict:-*) _blkscope_offer --device --arrivals --closed --for --mix --bytes --sequential --speed --model --limit --queue-depth --size --seed --json --help ;;
         trace:-*) _blkscope_offer --for --last --format --output --read --device --help ;;
         replay:-*) _blkscope_offer --speed --closed --device --write --seed --timeout --help ;;
-        slow:-*) _blkscope_offer --over --watch --help ;;
+        slow:-*) _blkscope_offer --over --watch --wide --help ;;
         explain:-*) _blkscope_offer --upstream --last --help ;;
         models:-* | set:-* | fault:-* | clear-error:-*) _blkscope_offer --help ;;
         check:-*) _blkscope_offer --since --for --json --save --help ;;

@@ -283,7 +283,7 @@ TEST_F(Traced, SlowNamesARequestThatHangsAndItsStage) {
     });
     std::string report;
     EXPECT_TRUE(eventually([&] {
-        report = blkscope({"slow", "nbd0", "--over", "10ms"});
+        report = blkscope({"slow", "nbd0", "--over", "10ms", "--wide"});
         return report.find("\nnow ") != std::string::npos;
     })) << report;
     std::istringstream line(report.substr(report.find("\nnow ") + 1));
@@ -299,7 +299,7 @@ TEST_F(Traced, SlowNamesARequestThatHangsAndItsStage) {
     blkscope({"fault", "nbd0", "clear"});
     reader.join();
     EXPECT_TRUE(eventually([&] {
-        report = blkscope({"slow", "nbd0", "--over", "10ms"});
+        report = blkscope({"slow", "nbd0", "--over", "10ms", "--wide"});
         return report.find(" ended\n") != std::string::npos;
     })) << report;
     EXPECT_EQ(report.find("\nnow "), std::string::npos) << report;

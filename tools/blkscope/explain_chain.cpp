@@ -83,13 +83,15 @@ int64_t service_of(const trace::Request& request) {
     return request.finished - request.started;
 }
 
+constexpr const char* slow_form = "  {:<6} {:>12} {:>8} {:>9} {:>9} {:>9} {:>10} {:>8}\n";
+
 // A request without a partner has dashes for what the second server did.
 std::string slow_line(const trace::Request& first, const trace::Request* second) {
     const auto at_second = [&](auto stage) { return second == nullptr ? "-" : stage(*second); };
     const int64_t service = service_of(first);
     return fmt::format(
-        "  {:<12} {:>14} {:>8} {:>10} {:>10} {:>10} {:>10} {:>10}\n", trace::name_of(first.op),
-        first.offset, first.bytes, ms_text(wait_of(first)), ms_text(service),
+        slow_form, short_name_of(first.op), first.offset, first.bytes, ms_text(wait_of(first)),
+        ms_text(service),
         at_second([](const trace::Request& one) { return ms_text(wait_of(one)); }),
         at_second([](const trace::Request& one) { return ms_text(service_of(one)); }),
         at_second([&](const trace::Request& one) {
@@ -112,10 +114,9 @@ std::vector<size_t> slowest_of(const trace::Trace& trace) {
 
 std::string slowest_text(const trace::Trace& first, const trace::Trace& second,
                          const trace::Join& join) {
-    std::string text = fmt::format(
-        "\nThe slowest, in milliseconds:\n"
-        "  {:<12} {:>14} {:>8} {:>10} {:>10} {:>10} {:>10} {:>10}\n",
-        "op", "offset", "bytes", "wait", "service", "up-wait", "up-service", "rest");
+    std::string text = fmt::format("\nThe slowest, in milliseconds:\n{}",
+                                   fmt::format(slow_form, "op", "offset", "bytes", "wait",
+                                               "service", "up-wait", "up-service", "rest"));
     for (const size_t index : slowest_of(first)) {
         const auto pair =
             std::ranges::lower_bound(join.pairs, index, {}, &trace::JoinedPair::first);

@@ -99,14 +99,16 @@ std::string breaking_point(const std::vector<PredictedRun>& runs) {
 
 std::string speeds_report(const std::vector<PredictedRun>& runs) {
     iostat::Snapshot devices;
+    std::vector<std::string> asked;
     for (const PredictedRun& run : runs) {
-        const auto asked = run.asked_per_s();
-        const std::string rate = asked ? fmt::format("{:.0f}/s", *asked) : "-";
-        devices.push_back(
-            device_of(fmt::format("x{} {}{}", run.speed, rate, run.keeps_up() ? "" : " breaks"),
-                      run.figures));
+        const auto rate = run.asked_per_s();
+        asked.push_back(rate ? fmt::format("{:.0f}", *rate) : "-");
+        devices.push_back(device_of(
+            fmt::format("x{}{}", run.speed, run.keeps_up() ? "" : " breaks"), run.figures));
     }
-    return iostat::Reporter(line_options()).report(devices) + breaking_point(runs);
+    return iostat::Reporter(line_options()).report(devices) +
+           fmt::format("Requests/s that arrive at these speeds: {}\n", fmt::join(asked, ", ")) +
+           breaking_point(runs);
 }
 
 Json device_json(const std::string& name, const virtual_time::Figures& figures) {

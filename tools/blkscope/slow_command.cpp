@@ -35,7 +35,7 @@ std::vector<trace::Request> requests_of(const std::vector<SlowRequest>& slow) {
 }
 
 // Each second, the requests that are under way, and the slow ones that have ended since.
-void watch(ServerConnection& server, ControlRequest request) {
+void watch(ServerConnection& server, ControlRequest request, SlowLines lines) {
     program::watch_signals({SIGINT, SIGTERM});
     std::vector<trace::Request> shown;
     program::Pace pace(ns_per_s, {});
@@ -47,7 +47,7 @@ void watch(ServerConnection& server, ControlRequest request) {
         std::erase_if(look.ended, [&](const SlowRequest& each) {
             return std::ranges::find(shown_before, each.request) != shown_before.end();
         });
-        const std::string text = text_of(look);
+        const std::string text = text_of(look, lines);
         if (!text.empty()) program::print(text);
     } while (pace.wait());
 }
@@ -60,17 +60,18 @@ void slow(const SlowCommand& command) {
     request.device = device_or_only_one(command.device, "slow");
     request.over_ns = static_cast<uint64_t>(model::parse_time(command.over).ns());
     ServerConnection server(request.device);
+    const SlowLines lines = command.wide ? SlowLines::long_ones : SlowLines::short_ones;
     if (command.watch) {
-        program::print(slow_header());
-        return watch(server, request);
+        program::print(slow_header(lines));
+        return watch(server, request, lines);
     }
     SlowLook look = slow_look_of(server.ask(request));
     if (look.ended.size() > shown_max) look.ended.resize(shown_max);
-    const std::string text = text_of(look);
+    const std::string text = text_of(look, lines);
     program::print(text.empty() ? fmt::format("no request of the last minute took {}, and none is "
                                               "under way for so long\n",
                                               command.over)
-                                : slow_header() + text);
+                                : slow_header(lines) + text);
 }
 
 }  // namespace blkscope

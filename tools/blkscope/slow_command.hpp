@@ -13,6 +13,7 @@ struct SlowCommand {
     std::string device;
     std::string over = "10ms";
     bool watch = false;
+    bool wide = false;
 };
 
 void slow(const SlowCommand& command);

@@ -11,8 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "blockdev/model/grammar.hpp"
 #include "tools/blkscope/server_answer.hpp"
 #include "tools/blkscope/stage_line.hpp"
+#include "tools/program/time_text.hpp"
 
 namespace blkscope {
 namespace {
@@ -29,14 +31,38 @@ size_t stage_index(const trace::Request& request) {
     return stage;
 }
 
+constexpr std::array short_widths{5, 6, 6, 6};  // of the stages
+constexpr int short_total_width = 6;
+
+// With as many digits as the column has room for, and three at most.
+std::string short_time_text(int64_t ns, size_t width) {
+    std::string text;
+    for (int digits = 3; digits > 0; --digits) {
+        text = program::time_text(static_cast<double>(ns), digits);
+        if (text.size() <= width) break;
+    }
+    return text;
+}
+
+std::string duration_text(int64_t ns, SlowLines lines, size_t width) {
+    return lines == SlowLines::long_ones ? ms_text(ns) : short_time_text(ns, width);
+}
+
 // The stage's length, with a '>' while it lasts, and "-" before it has begun.
-std::string stage_text(const trace::Request& request, size_t stage, int64_t now_ns) {
+std::string stage_text(const trace::Request& request, size_t stage, int64_t now_ns,
+                       SlowLines lines) {
     const int64_t from = request.*stamps[stage];
     const int64_t to = request.*stamps[stage + 1];
+    const auto width = static_cast<size_t>(short_widths[stage]);
     if (from == 0) return "-";
-    if (to == 0) return ">" + ms_text(std::max<int64_t>(now_ns - from, 0));
-    return ms_text(to - from);
+    if (to > 0) return duration_text(to - from, lines, width);
+    return ">" + duration_text(std::max<int64_t>(now_ns - from, 0), lines, width - 1);
 }
+
+// The columns: time, client, op, offset, bytes, the four stages and their total.
+constexpr const char* long_form =
+    "{:<12} {:<13} {:<12} {:>14} {:>8} {:>10} {:>10} {:>10} {:>10} {:>10}";
+constexpr const char* short_form = "{:<12} {:<8} {:<6} {:>11} {:>5} {:>5} {:>6} {:>6} {:>6} {:>6}";
 
 std::string clock_text(int64_t realtime_ns) {
     const std::time_t seconds = realtime_ns / ns_per_s;
@@ -70,22 +96,36 @@ const char* stage_of(const trace::Request& request) {
     return stage < stage_names.size() ? stage_names[stage] : "ended";
 }
 
-std::string slow_header() {
-    return fmt::format("{:<12} {:<13} {:<12} {:>14} {:>8} {:>10} {:>10} {:>10} {:>10} {:>10}  {}\n",
-                       "time", "client", "op", "offset", "bytes", "receive", "wait", "service",
-                       "reply", "total", "stage");
+std::string slow_header(SlowLines lines) {
+    if (lines == SlowLines::long_ones) {
+        return fmt::format(long_form, "time", "client", "op", "offset", "bytes", "receive", "wait",
+                           "service", "reply", "total") +
+               "  stage\n";
+    }
+    return fmt::format(short_form, "time", "client", "op", "offset", "bytes", "recv", "wait",
+                       "serv", "reply", "total") +
+           "\n";
 }
 
-std::string slow_lines(const std::vector<SlowRequest>& requests, int64_t now_ns) {
+std::string slow_lines(const std::vector<SlowRequest>& requests, int64_t now_ns, SlowLines lines) {
     std::string text;
     for (const auto& [when, client, request] : requests) {
         const int64_t end = request.replied > 0 ? request.replied : now_ns;
-        text +=
-            fmt::format("{:<12} {:<13} {:<12} {:>14} {:>8} {:>10} {:>10} {:>10} {:>10} {:>10}  {}",
-                        when, client, trace::name_of(request.op), request.offset, request.bytes,
-                        stage_text(request, 0, now_ns), stage_text(request, 1, now_ns),
-                        stage_text(request, 2, now_ns), stage_text(request, 3, now_ns),
-                        ms_text(end - request.arrival()), stage_of(request));
+        std::array<std::string, stage_names.size()> stages;
+        for (size_t i = 0; i < stages.size(); ++i) {
+            stages[i] = stage_text(request, i, now_ns, lines);
+        }
+        const auto& [receive, wait, service, reply] = stages;
+        const std::string total = duration_text(end - request.arrival(), lines, short_total_width);
+        if (lines == SlowLines::long_ones) {
+            text += fmt::format(long_form, when, client, trace::name_of(request.op), request.offset,
+                                request.bytes, receive, wait, service, reply, total);
+            text += fmt::format("  {}", stage_of(request));
+        } else {
+            text += fmt::format(short_form, when, client, short_name_of(request.op), request.offset,
+                                model::text_of_bytes(request.bytes), receive, wait, service, reply,
+                                total);
+        }
         // NOLINTNEXTLINE(concurrency-mt-unsafe): the command has one thread
         if (request.error != 0) text += fmt::format(" ({})", std::strerror(request.error));
         text += '\n';
@@ -112,13 +152,13 @@ SlowLook slow_look_of(const StrictJson& answer) try {
     refuse_answer(error.what());
 }
 
-std::string text_of(const SlowLook& look) {
-    std::string text = slow_lines(look.under_way, look.now_ns);
+std::string text_of(const SlowLook& look, SlowLines lines) {
+    std::string text = slow_lines(look.under_way, look.now_ns, lines);
     if (look.under_way_count > look.under_way.size()) {
         text += fmt::format("and {} more that are under way\n",
                             look.under_way_count - look.under_way.size());
     }
-    text += slow_lines(look.ended, look.now_ns);
+    text += slow_lines(look.ended, look.now_ns, lines);
     if (look.silent_workers > 0) {
         text += fmt::format(
             "{} of the server's workers did not answer within 100 ms: requests of "

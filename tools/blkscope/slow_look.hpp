@@ -31,17 +31,22 @@ struct SlowLook {
     int64_t listed_ns = 0;  // when the server looked for those that have ended
 };
 
+/// The lines of a report: short ones have 80 characters and times of three digits, long ones have
+/// milliseconds with three decimals and the name of the stage.
+enum class SlowLines { short_ones, long_ones };
+
 /// The look in a server's answer. Throws std::runtime_error for a wrong one.
 [[nodiscard]] SlowLook slow_look_of(const StrictJson& answer);
 /// The lines of a look; empty if it has no requests.
-[[nodiscard]] std::string text_of(const SlowLook& look);
+[[nodiscard]] std::string text_of(const SlowLook& look, SlowLines lines);
 
 /// The stage that a request is in: receive, wait, service or reply.
 [[nodiscard]] const char* stage_of(const trace::Request& request);
 
 /// A line for each request. The times of a request that is under way are up to `now_ns`, and its
 /// present stage is marked.
-[[nodiscard]] std::string slow_lines(const std::vector<SlowRequest>& requests, int64_t now_ns);
-[[nodiscard]] std::string slow_header();
+[[nodiscard]] std::string slow_lines(const std::vector<SlowRequest>& requests, int64_t now_ns,
+                                     SlowLines lines);
+[[nodiscard]] std::string slow_header(SlowLines lines);
 
 }  // namespace blkscope

@@ -21,6 +21,12 @@ std::string ms_text(int64_t ns) {
     return fmt::format("{:.3f}", static_cast<double>(ns) / 1e6);
 }
 
+const char* short_name_of(trace::Op op) {
+    if (op == trace::Op::write_zeroes) return "zeroes";
+    if (op == trace::Op::block_status) return "status";
+    return trace::name_of(op);
+}
+
 std::string stage_line(std::string_view name, double ns, double all, std::optional<uint64_t> p99) {
     const double share = all > 0 ? std::clamp(ns / all, 0.0, 1.0) : 0;
     const auto length = static_cast<size_t>(std::lround(share * bar_width));

@@ -47,7 +47,8 @@ constexpr const char* replay_notes =
     "  blkscope replay trace.bin nbd://localhost --closed 16 --write";
 
 constexpr const char* slow_notes =
-    "Times are in milliseconds. A time behind '>' still goes on.\n"
+    "A time behind '>' still goes on: the request is in this stage. The times are those\n"
+    "of 'iostat -w': receive, wait, service, reply and total.\n"
     "\n"
     "Examples:\n"
     "  blkscope slow nbd0\n"
@@ -163,6 +164,8 @@ void add_slow(CLI::App& app, SlowCommand& command) {
     add_value(*slow, "--over", command.over, "TIME", "Only requests that took so long, or longer")
         ->capture_default_str();
     slow->add_flag("--watch", command.watch, "Go on, with a look each second");
+    slow->add_flag("--wide", command.wide,
+                   "Times in milliseconds with three decimals, and the stage");
 }
 
 void add_explain(CLI::App& app, ExplainCommand& command) {

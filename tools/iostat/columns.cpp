@@ -15,7 +15,7 @@ constexpr unsigned in_extended = 1;   // -x; -z hides a device whose columns of 
 constexpr unsigned in_named = 2;      // -xn
 constexpr unsigned in_transfers = 4;  // -d
 constexpr unsigned in_rates = 8;      // -D
-constexpr unsigned in_percentiles = 16;  // -q, beside -x or -xn
+constexpr unsigned in_percentiles = 16;  // -q, below -x or -xn; with -r beside
 constexpr unsigned in_errors = 32;       // -e, also beside -x or -xn
 
 enum class Quantity {
@@ -99,6 +99,8 @@ unsigned layouts(const Options& options) {
             return in_transfers;
         case Mode::rates:
             return in_rates;
+        case Mode::percentiles:
+            return in_percentiles;
         case Mode::none:
             return errors;
     }

@@ -34,8 +34,11 @@ constexpr std::array percentiles{
     std::pair<std::string_view, kstat2::PerMillion>{"max", kstat2::whole},
 };
 
+constexpr size_t line_width_max = 80;
 constexpr int bound_width = 7;
-constexpr int column_width = 8;
+constexpr int bounds_width = 2 * bound_width + 1;
+constexpr size_t cell_width_min = 5;  // of -w: "150us"
+constexpr int column_width = 8;       // of -L
 constexpr std::string_view no_data = "-";
 constexpr std::string_view latency_name = "latency";
 
@@ -101,16 +104,40 @@ std::string bounds_fields(const kstat2::Buckets& shape, const Row& row) {
                        endless ? "" : std::to_string(shape.upper(row.last)));
 }
 
-// The table of -w for one device. A column is a histogram, or null. Null stands for a missing
-// histogram, and for one whose shape is not that of the rows.
+// A column of -w. The histogram is null if it is missing, or if its shape is not that of the rows.
+struct WaitColumn {
+    std::string_view heading;
+    const Histogram* histogram;
+    size_t width = 0;
+};
+
+// The columns of one phase, side by side below its title.
+struct Phase {
+    std::string_view title;
+    std::vector<WaitColumn> columns;
+
+    [[nodiscard]] size_t width() const {
+        size_t width = 0;
+        for (const WaitColumn& column : columns) width += 1 + column.width;
+        return width;
+    }
+};
+
+// The table of -w for one device, or as much of it as is side by side.
 struct Table {
-    std::vector<const Histogram*> columns;
+    std::vector<Phase> phases;
     const kstat2::Buckets& shape;
 
+    template <class Take>
+    void for_each_column(Take take) const {
+        for (const Phase& phase : phases) std::ranges::for_each(phase.columns, take);
+    }
     [[nodiscard]] bool empty_in(const Row& row) const {
-        return std::ranges::all_of(columns, [&](const Histogram* histogram) {
-            return histogram == nullptr || count_in(*histogram, row) == 0;
+        uint64_t count = 0;
+        for_each_column([&](const WaitColumn& column) {
+            if (column.histogram != nullptr) count += count_in(*column.histogram, row);
         });
+        return count == 0;
     }
 };
 
@@ -149,12 +176,14 @@ Table make_table(const Histograms& interval, const Histogram& first,
                  const std::vector<std::string_view>& stages,
                  const std::vector<OperationName>& shown) {
     Table table{{}, first.shape};
-    for (const std::string_view phase : stages) {
+    for (const std::string_view stage : stages) {
+        Phase phase{.title = stage, .columns = {}};
         for (const OperationName& operation : shown) {
-            const Histogram* histogram = find(interval, operation.kstat, phase);
-            table.columns.push_back(histogram != nullptr && histogram->like(first) ? histogram
-                                                                                   : nullptr);
+            const Histogram* histogram = find(interval, operation.kstat, stage);
+            const bool fits = histogram != nullptr && histogram->like(first);
+            phase.columns.push_back({operation.heading, fits ? histogram : nullptr});
         }
+        table.phases.push_back(std::move(phase));
     }
     return table;
 }
@@ -175,21 +204,24 @@ std::vector<Row> shown_rows(const Table& table, const Options& options) {
     return rows;
 }
 
+std::string cell_text(const Histogram* histogram, const Row& row) {
+    return histogram != nullptr ? std::to_string(count_in(*histogram, row)) : std::string(no_data);
+}
+
 std::string cells_of(const Table& table, const Row& row) {
     std::string text;
-    for (const Histogram* histogram : table.columns) {
-        const std::string cell =
-            histogram != nullptr ? std::to_string(count_in(*histogram, row)) : std::string(no_data);
-        text += fmt::format(" {:>{}}", cell, column_width);
-    }
+    table.for_each_column([&](const WaitColumn& column) {
+        text += fmt::format(" {:>{}}", cell_text(column.histogram, row), column.width);
+    });
     return text;
 }
 
 std::string fields_of(const Table& table, const Row& row) {
     std::string text;
-    for (const Histogram* histogram : table.columns) {
-        text += histogram != nullptr ? fmt::format(",{}", count_in(*histogram, row)) : ",";
-    }
+    table.for_each_column([&](const WaitColumn& column) {
+        text += ',';
+        if (column.histogram != nullptr) text += std::to_string(count_in(*column.histogram, row));
+    });
     return text;
 }
 
@@ -207,34 +239,72 @@ std::string percentile_text(const Histogram* histogram, kstat2::PerMillion p) {
 std::string percentile_lines(const Table& table) {
     std::string text;
     for (const auto& [name, p] : percentiles) {
-        text += fmt::format("{:>{}}", name, 2 * bound_width + 1);
-        for (const Histogram* histogram : table.columns) {
-            text += fmt::format(" {:>{}}", percentile_text(histogram, p), column_width);
-        }
+        text += fmt::format("{:>{}}", name, bounds_width);
+        table.for_each_column([&, p = p](const WaitColumn& column) {
+            text += fmt::format(" {:>{}}", percentile_text(column.histogram, p), column.width);
+        });
         text += '\n';
     }
     return text;
 }
 
+// A column is as wide as its longest cell.
+void set_widths(Table& table) {
+    const std::vector<Row> rows = rows_of(table.shape);
+    for (Phase& phase : table.phases) {
+        for (WaitColumn& column : phase.columns) {
+            column.width = std::max(cell_width_min, column.heading.size());
+            for (const Row& row : rows) {
+                column.width = std::max(column.width, cell_text(column.histogram, row).size());
+            }
+            for (const auto& [name, p] : percentiles) {
+                column.width = std::max(column.width, percentile_text(column.histogram, p).size());
+            }
+        }
+        ++phase.columns.front().width;  // so that a gap is between the phases
+    }
+}
+
+// Phases stand side by side as far as a line has room for them, and the others below.
+std::vector<Table> within_lines(Table table) {
+    std::vector<Table> tables;
+    size_t width = 0;
+    for (Phase& phase : table.phases) {
+        if (tables.empty() || width + phase.width() > line_width_max) {
+            tables.push_back({{}, table.shape});
+            width = bounds_width;
+        }
+        width += phase.width();
+        tables.back().phases.push_back(std::move(phase));
+    }
+    return tables;
+}
+
 // Centres each phase over its columns.
-std::string wait_table_titles(const std::string& name, const std::vector<std::string_view>& stages,
-                              const std::vector<OperationName>& shown) {
-    std::string titles = fmt::format("{:<{}}", name, 2 * bound_width + 1);
+std::string wait_table_titles(const std::string& name, const Table& table) {
+    std::string titles = fmt::format("{:<{}}", name, bounds_width);
     std::string headings = fmt::format("{:>{}} {:>{}}", "from", bound_width, "to", bound_width);
-    for (const std::string_view phase : stages) {
-        const size_t width = shown.size() * (column_width + 1);
-        titles += fmt::format("{:^{}}", phase, width);
-        for (const OperationName& operation : shown) {
-            headings += fmt::format(" {:>{}}", operation.heading, column_width);
+    for (const Phase& phase : table.phases) {
+        titles += fmt::format("{:^{}}", phase.title, phase.width());
+        for (const WaitColumn& column : phase.columns) {
+            headings += fmt::format(" {:>{}}", column.heading, column.width);
         }
     }
     titles.erase(titles.find_last_not_of(' ') + 1);
     return titles + "\n" + headings + "\n";
 }
 
+std::string wait_table_text(const std::string& name, const Table& table, const Options& options) {
+    std::string text = wait_table_titles(name, table);
+    for (const Row& row : shown_rows(table, options)) {
+        text += bounds_text(table.shape, row) + cells_of(table, row) + "\n";
+    }
+    return text + percentile_lines(table);
+}
+
 std::string without_data(const Device& device, std::string_view what, const Options& options) {
     if (options.comma_separated) return {};
-    return fmt::format("{:<{}} {:>{}} {}\n", device.name, 2 * bound_width + 1, what, column_width,
+    return fmt::format("{:<{}} {:>{}} {}\n", device.name, bounds_width, what, column_width,
                        no_data);
 }
 
@@ -279,19 +349,20 @@ std::string wait_table(const Device& device, const Histograms& interval, const O
     if (first == nullptr) return without_data(device, "times", options);
     const std::vector<OperationName> shown = shown_operations(device, options);
     const std::vector<std::string_view> stages = shown_phases(device, options);
-    const Table table = make_table(interval, *first, stages, shown);
-    const std::vector<Row> rows = shown_rows(table, options);
+    Table table = make_table(interval, *first, stages, shown);
     std::string text;
     if (options.comma_separated) {
-        for (const Row& row : rows) {
+        for (const Row& row : shown_rows(table, options)) {
             text += fmt::format("{},{}{}\n", csv_field(device.name),
                                 bounds_fields(table.shape, row), fields_of(table, row));
         }
         return text;
     }
-    text = wait_table_titles(device.name, stages, shown);
-    for (const Row& row : rows) text += bounds_text(table.shape, row) + cells_of(table, row) + "\n";
-    return text + percentile_lines(table);
+    set_widths(table);
+    for (const Table& part : within_lines(std::move(table))) {
+        text += wait_table_text(device.name, part, options);
+    }
+    return text;
 }
 
 std::string latency_table_header(const Options& options) {
@@ -304,7 +375,7 @@ std::string latency_table(const Device& device, const Histograms& interval,
     if (latency == interval.end()) return without_data(device, latency_name, options);
     if (options.comma_separated) return latency_lines(device, latency->second, options);
     return fmt::format("{:<{}} {:>{}}\n{:>{}} {:>{}} {:>{}} {:>7} {:>10}\n", device.name,
-                       2 * bound_width + 1, latency_name, column_width, "from", bound_width, "to",
+                       bounds_width, latency_name, column_width, "from", bound_width, "to",
                        bound_width, "count", column_width, "density", "cumulative") +
            latency_lines(device, latency->second, options);
 }

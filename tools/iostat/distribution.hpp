@@ -13,7 +13,8 @@ namespace blkscope::iostat {
 /// stages receive and reply are beside these. Each operation has a column, and percentiles are
 /// below. A row is a fifth of a decade; with -r a
 /// bucket. The columns are reads, writes and any other operation that `device` ever did. With -r
-/// all operations have columns.
+/// all operations have columns. No line is longer than 80 characters: stages that have no room beside
+/// the others are in a table of their own below.
 [[nodiscard]] std::string wait_table(const Device& device, const Histograms& interval,
                                      const Options& options);
 

@@ -8,6 +8,7 @@ namespace blkscope::iostat {
 namespace {
 
 constexpr std::string_view extended_title = "extended device statistics";
+constexpr std::string_view percentiles_title = "percentiles of wait and service, ms";
 constexpr std::string_view errors_title = "---- errors --- ";
 constexpr size_t errors_title_indent = 11;  // used if there is no text in front
 
@@ -29,7 +30,7 @@ std::string vertical_part(std::vector<std::string> cells, const std::string& nam
                      name);  // as Solaris: no quotes
         return fmt::format("{}", fmt::join(cells, ","));
     }
-    const std::string_view gap = options.mode == Mode::extended ? " " : "  ";
+    const std::string_view gap = options.mode == Mode::none ? "  " : " ";
     const std::string middle = fmt::format("{}", fmt::join(cells, " "));
     if (options.names_last) return fmt::format("{}{} {}", gap, middle, name);
     return fmt::format("{:<{}.{}}{}{} ", name, name_width, name_width, gap, middle);
@@ -41,11 +42,11 @@ std::string header_part(size_t name_width, const Options& options) {
 
 // The title, centred over a header of `width` characters. Fewer blanks follow if the errors' title
 // follows, and with -n.
-std::string centred_title(size_t width, const Options& options) {
-    const size_t before = (width - extended_title.size()) / 2;
-    const size_t after = width - extended_title.size() - before -
+std::string centred_title(std::string_view title, size_t width, const Options& options) {
+    const size_t before = (width - title.size()) / 2;
+    const size_t after = width - title.size() - before -
                          (options.errors ? errors_title.size() : 0) - (options.names_last ? 7 : 0);
-    return fmt::format("{:{}}{}{:{}}", "", before, extended_title, "", after);
+    return fmt::format("{:{}}{}{:{}}", "", before, title, "", after);
 }
 
 std::vector<std::string> field_titles(const Options& options) {
@@ -57,10 +58,13 @@ std::vector<std::string> field_titles(const Options& options) {
 
 std::vector<std::string> titles(size_t header_width, const Options& options) {
     if (options.comma_separated) return field_titles(options);
+    if (options.mode == Mode::percentiles) {
+        return {centred_title(percentiles_title, header_width, options)};
+    }
     std::vector<std::string> parts;
     size_t indent = options.names_last ? 2 : errors_title_indent;
     if (options.mode == Mode::extended) {
-        parts.push_back(centred_title(header_width, options));
+        parts.push_back(centred_title(extended_title, header_width, options));
         indent = options.names_last ? 1 : 0;
     }
     if (options.errors) parts.push_back(fmt::format("{:{}}{}", "", indent, errors_title));
@@ -68,7 +72,7 @@ std::vector<std::string> titles(size_t header_width, const Options& options) {
 }
 
 bool has_columns(const Options& options) {
-    return options.mode == Mode::extended || options.errors;
+    return options.mode == Mode::extended || options.mode == Mode::percentiles || options.errors;
 }
 
 // Adds tty and cpu to a vertical line, unless these have lines of their own.

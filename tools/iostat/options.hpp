@@ -22,10 +22,11 @@ using program::Stamp;
 /// The columns of a device. A report of `extended` is vertical, with a line per device. Reports of
 /// transfers and rates are horizontal, with a line per report.
 enum class Mode {
-    extended,   // -x
-    transfers,  // -d, and the default
-    rates,      // -D
-    none        // only other classes: -c, -t, -e, -E
+    extended,    // -x
+    transfers,   // -d, and the default
+    rates,       // -D
+    none,        // only other classes: -c, -t, -e, -E
+    percentiles  // the second table of -q, which no option chooses
 };
 
 /// The form in which the paths of a multipath device are shown.
@@ -44,7 +45,7 @@ struct Options {
     bool listing = false;      // -E
     bool waits = false;        // -w: histograms of times, by operation
     bool latencies = false;    // -L: a histogram of latency, by powers of two
-    bool percentiles = false;  // -q: further columns of -x; implies -x
+    bool percentiles = false;  // -q: a table below that of -x; implies -x
     bool json = false;         // -j: all data, whatever the classes
     Paths paths = Paths::none;
     bool controllers = false;      // -C

@@ -29,6 +29,18 @@ std::string shown_name(const Device& device, const Options& options) {
     return fmt::format("{} ({})", device.name, device.mount_point);
 }
 
+Options without_percentiles(Options options) {
+    options.percentiles = false;
+    return options;
+}
+
+// They have a table of their own, because a line has no room for them.
+Options percentiles_alone(Options options) {
+    options.mode = Mode::percentiles;
+    options.errors = options.tty = options.cpu = false;
+    return options;
+}
+
 }  // namespace
 
 const Device* Interval::before(const Device& device) const {
@@ -103,23 +115,28 @@ std::string Reporter::vertical_lines(const Interval& interval) {
         name_width_ = std::max(name_width_, unique_name(device).size());
     }
     name_width_ = std::min(name_width_, name_width_max);
+    if (!options_.percentiles || options_.comma_separated) return lines_of(interval, options_);
+    return lines_of(interval, without_percentiles(options_)) +
+           lines_of(interval, percentiles_alone(options_));
+}
 
-    std::string text = vertical_header(name_width_, options_);
+std::string Reporter::lines_of(const Interval& interval, const Options& layout) const {
+    std::string text = vertical_header(name_width_, layout);
     if (text.empty()) return {};
     const bool hiding = options_.idle_hidden && options_.mode == Mode::extended;
-    const bool with_processors = !sides_apart(options_) && (options_.tty || options_.cpu);
+    const bool with_processors = !sides_apart(layout) && (layout.tty || layout.cpu);
     const ProcessorFigures processors = interval.figures_of_processors(options_);
     const ProcessorFigures* beside = with_processors ? &processors : nullptr;
     for (const Device& device : interval.devices) {
         const Figures f = interval.figures_of(device, options_);
         if (!hiding || !is_idle(f, options_)) {
-            text += vertical_line(shown_name(device, options_), f, name_width_, options_, beside);
+            text += vertical_line(shown_name(device, options_), f, name_width_, layout, beside);
         } else if (beside != nullptr) {
-            text += vertical_line_without_device(name_width_, options_, processors);
+            text += vertical_line_without_device(name_width_, layout, processors);
         }
         beside = nullptr;  // the processors are on the first line
     }
-    if (beside != nullptr) text += vertical_line_without_device(name_width_, options_, processors);
+    if (beside != nullptr) text += vertical_line_without_device(name_width_, layout, processors);
     return text;
 }
 

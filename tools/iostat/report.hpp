@@ -37,6 +37,7 @@ class Reporter {
     [[nodiscard]] std::string text(const Interval& interval);
     [[nodiscard]] std::string vertical(const Interval& interval);
     [[nodiscard]] std::string vertical_lines(const Interval& interval);
+    [[nodiscard]] std::string lines_of(const Interval& interval, const Options& layout) const;
     [[nodiscard]] std::string tables(const Interval& interval) const;
     [[nodiscard]] std::string horizontal(const Interval& interval);
     [[nodiscard]] std::string listings(const Snapshot& devices) const;

@@ -55,12 +55,9 @@ TEST(ExplainChain, IsOneScreenAndOneSentence) {
         "nbd1 in front of nbd0: 2 of 2 requests joined one by one\n"
         "\n"
         "The slowest, in milliseconds:\n"
-        "  op                   offset    bytes       wait    service    up-wait up-service       "
-        "rest\n"
-        "  read                   8192     4096      0.020      1.000      0.010      0.050      "
-        "0.940\n"
-        "  read                   8192     4096      0.020      0.100      0.010      0.050      "
-        "0.040\n"
+        "  op           offset    bytes      wait   service   up-wait up-service     rest\n"
+        "  read           8192     4096     0.020     1.000     0.010      0.050    0.940\n"
+        "  read           8192     4096     0.020     0.100     0.010      0.050    0.040\n"
         "\n"
         "The means of 2 joined reads and writes:\n"
         "  stage               mean  share\n"
@@ -98,7 +95,7 @@ TEST(ExplainChain, ARequestWithoutAPartnerHasDashes) {
                     "  1 without a cookie: sent in parts, or not at all\n"
                     "  1 not in the other trace\n"))
         << text;
-    EXPECT_TRUE(has(text, "0.020      0.100          -          -          -\n")) << text;
+    EXPECT_TRUE(has(text, "0.020     0.100         -          -        -\n")) << text;
 }
 
 TEST(ExplainChain, ARequestWithoutAKnownStartIsNoSlowOne) {

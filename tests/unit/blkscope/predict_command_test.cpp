@@ -283,7 +283,11 @@ TEST(Predict, ATableSaysWhereTheDeviceBreaks) {
     PredictCommand command = drawn("poisson:800", "read=exp:1ms", 1);
     command.speeds = "0.5,1,2,4";
     const std::string text = text_of(command);
-    EXPECT_NE(text.find("x0.5 399/s"), std::string::npos) << text;
+    EXPECT_NE(text.find(" x0.5\n"), std::string::npos) << text;
+    EXPECT_NE(text.find(" x2 breaks\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("\nRequests/s that arrive at these speeds: 399, 798, 1596, 3191\n"),
+              std::string::npos)
+        << text;
     EXPECT_NE(text.find("keeps up at speed 1 ("), std::string::npos) << text;
     EXPECT_NE(text.find("breaks at speed 2 ("), std::string::npos) << text;
     command.speeds = "0.1,0.5";

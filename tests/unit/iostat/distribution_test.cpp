@@ -2,7 +2,12 @@
 
 #include "tools/iostat/distribution.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
 
 #include "devices.hpp"
 #include "tools/iostat/report.hpp"
@@ -24,45 +29,45 @@ std::string report(const std::string& letters, const Snapshot& devices) {
 
 TEST(IostatDistribution, WaitsAreSideBySideInFifthsOfADecade) {
     EXPECT_EQ(report("-w", {device_with_histograms()}),
-              "nbd0                  wait            service            total\n"
-              "   from      to     read    write     read    write     read    write\n"
-              "      0     1us        0        2        0        0        0        0\n"
-              "    1us     2us        0        0        0        0        0        0\n"
-              "    2us     4us        0        0        0        0        0        0\n"
-              "    4us     6us      980        0        0        0        0        0\n"
-              "    6us     8us        0        0        0        0        0        0\n"
-              "    8us    10us        0        0        0        0        0        0\n"
-              "   10us    20us        0        0        0        0        0        0\n"
-              "   20us    40us        0        0        0        0        0        0\n"
-              "   40us    60us        0        0        0        0        0        0\n"
-              "   60us    80us        0        0        0        2        0        2\n"
-              "   80us   100us        0        0        0        0        0        0\n"
-              "  100us   200us        0        0      980        0      980        0\n"
-              "  200us   400us        0        0        0        0        0        0\n"
-              "  400us   600us        0        0        0        0        0        0\n"
-              "  600us   800us        0        0        0        0        0        0\n"
-              "  800us     1ms        0        0        0        0        0        0\n"
-              "    1ms     2ms        0        0        0        0        0        0\n"
-              "    2ms     4ms       20        0        0        0        0        0\n"
-              "    4ms     6ms        0        0        0        0        0        0\n"
-              "    6ms     8ms        0        0        0        0        0        0\n"
-              "    8ms    10ms        0        0        0        0        0        0\n"
-              "   10ms    20ms        0        0        0        0        0        0\n"
-              "   20ms    40ms        0        0        0        0        0        0\n"
-              "   40ms    60ms        0        0       20        0       20        0\n"
-              "            p50    5.5us      1us    150us     75us    150us     75us\n"
-              "            p90    5.5us      1us    150us     75us    150us     75us\n"
-              "            p99    3.5ms      1us     50ms     75us     50ms     75us\n"
-              "          p99.9    3.5ms      1us     50ms     75us     50ms     75us\n"
-              "            max    3.5ms      1us     50ms     75us     50ms     75us\n");
+              "nbd0               wait        service       total\n"
+              "   from      to   read write   read write   read write\n"
+              "      0     1us      0     2      0     0      0     0\n"
+              "    1us     2us      0     0      0     0      0     0\n"
+              "    2us     4us      0     0      0     0      0     0\n"
+              "    4us     6us    980     0      0     0      0     0\n"
+              "    6us     8us      0     0      0     0      0     0\n"
+              "    8us    10us      0     0      0     0      0     0\n"
+              "   10us    20us      0     0      0     0      0     0\n"
+              "   20us    40us      0     0      0     0      0     0\n"
+              "   40us    60us      0     0      0     0      0     0\n"
+              "   60us    80us      0     0      0     2      0     2\n"
+              "   80us   100us      0     0      0     0      0     0\n"
+              "  100us   200us      0     0    980     0    980     0\n"
+              "  200us   400us      0     0      0     0      0     0\n"
+              "  400us   600us      0     0      0     0      0     0\n"
+              "  600us   800us      0     0      0     0      0     0\n"
+              "  800us     1ms      0     0      0     0      0     0\n"
+              "    1ms     2ms      0     0      0     0      0     0\n"
+              "    2ms     4ms     20     0      0     0      0     0\n"
+              "    4ms     6ms      0     0      0     0      0     0\n"
+              "    6ms     8ms      0     0      0     0      0     0\n"
+              "    8ms    10ms      0     0      0     0      0     0\n"
+              "   10ms    20ms      0     0      0     0      0     0\n"
+              "   20ms    40ms      0     0      0     0      0     0\n"
+              "   40ms    60ms      0     0     20     0     20     0\n"
+              "            p50  5.5us   1us  150us  75us  150us  75us\n"
+              "            p90  5.5us   1us  150us  75us  150us  75us\n"
+              "            p99  3.5ms   1us   50ms  75us   50ms  75us\n"
+              "          p99.9  3.5ms   1us   50ms  75us   50ms  75us\n"
+              "            max  3.5ms   1us   50ms  75us   50ms  75us\n");
 }
 
 TEST(IostatDistribution, AColumnComesWithTheFirstRequestOfItsKindAndStays) {
     Device device = device_with_histograms();
     device.histograms.at("flush_total") = times({{5'000'000, 1}});
     Reporter reporter(options_of("-w"));
-    EXPECT_NE(reporter.report({device}).find("    flush"), std::string::npos);
-    EXPECT_NE(reporter.report({device}).find("    flush"), std::string::npos);
+    EXPECT_NE(reporter.report({device}).find(" flush"), std::string::npos);
+    EXPECT_NE(reporter.report({device}).find(" flush"), std::string::npos);
 }
 
 TEST(IostatDistribution, TheStagesOnTheConnectionComeWithItsFirstRequest) {
@@ -70,12 +75,44 @@ TEST(IostatDistribution, TheStagesOnTheConnectionComeWithItsFirstRequest) {
     device.histograms.emplace("read_receive", times({{2'000, 4}}));
     device.histograms.emplace("read_reply", times({{40'000, 4}}));
     const std::string text = report("-w", {device});
-    EXPECT_NE(text.find("total            receive            reply\n"), std::string::npos) << text;
-    EXPECT_NE(text.find("p50    5.5us      1us    150us     75us    150us     75us    2.5us        -"
-                        "     45us        -\n"),
+    EXPECT_NE(text.find("    total       receive       reply\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("p50  5.5us   1us  150us  75us  150us  75us  2.5us     -   45us     -\n"),
               std::string::npos)
         << text;
     EXPECT_EQ(report("-w", {device_with_histograms()}).find("receive"), std::string::npos);
+}
+
+// Since its creation, a device has counts of nine digits.
+TEST(IostatDistribution, NoLineOfTheWaitsIsLongerThanATerminalAndNothingIsLeftOut) {
+    Device device = device_with_histograms();
+    device.histograms.clear();
+    std::set<std::string> counts;
+    uint64_t count = 100'000'000;
+    for (const char* operation : {"read", "write", "flush", "trim", "write_zeroes"}) {
+        for (const char* phase : {"wait", "service", "total", "receive", "reply"}) {
+            counts.insert(std::to_string(++count));
+            device.histograms.emplace(fmt::format("{}_{}", operation, phase),
+                                      times({{45'000'000, count}}));
+        }
+    }
+    const std::string text = report("-w", {device});
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+    for (const std::string& each : counts) {
+        EXPECT_NE(text.find(" " + each), std::string::npos) << each << " is missing in\n" << text;
+    }
+    for (const char* phase : {"wait", "service", "total", "receive", "reply"}) {
+        EXPECT_NE(text.find(std::string(" ") + phase), std::string::npos) << text;
+    }
+}
+
+TEST(IostatDistribution, TheFivePhasesOfReadsAndWritesFitBesideEachOther) {
+    Device device = device_with_histograms();
+    for (const char* name : {"read_receive", "write_receive", "read_reply", "write_reply"}) {
+        device.histograms.emplace(name, times({{100'000'000, 99'999}}));
+    }
+    const std::string text = report("-w", {device});
+    EXPECT_EQ(std::ranges::count(text, 'f'), 1) << text;  // of "from", in one line of headings
 }
 
 TEST(IostatDistribution, LaterTablesAreOfTheInterval) {
@@ -84,14 +121,14 @@ TEST(IostatDistribution, LaterTablesAreOfTheInterval) {
     Reporter reporter(options_of("-w"));
     (void)reporter.report({device_with_histograms()});
     EXPECT_EQ(reporter.report({later}),
-              "nbd0                  wait            service            total\n"
-              "   from      to     read    write     read    write     read    write\n"
-              "    2ms     4ms        1        0        0        0        0        0\n"
-              "            p50    3.5ms        -        -        -        -        -\n"
-              "            p90    3.5ms        -        -        -        -        -\n"
-              "            p99    3.5ms        -        -        -        -        -\n"
-              "          p99.9    3.5ms        -        -        -        -        -\n"
-              "            max    3.5ms        -        -        -        -        -\n");
+              "nbd0               wait        service       total\n"
+              "   from      to   read write   read write   read write\n"
+              "    2ms     4ms      1     0      0     0      0     0\n"
+              "            p50  3.5ms     -      -     -      -     -\n"
+              "            p90  3.5ms     -      -     -      -     -\n"
+              "            p99  3.5ms     -      -     -      -     -\n"
+              "          p99.9  3.5ms     -      -     -      -     -\n"
+              "            max  3.5ms     -      -     -      -     -\n");
 }
 
 TEST(IostatDistribution, WithCommasEachBucketThatIsNotEmptyIsALine) {
@@ -133,16 +170,16 @@ TEST(IostatDistribution, LatencyWithCommas) {
               "nbd0,33554432,67108863,20,2.00,100.00\n");
 }
 
-TEST(IostatDistribution, PercentilesStandBehindTheColumnsOfTheExtendedReport) {
+TEST(IostatDistribution, PercentilesHaveATableBelowTheExtendedReport) {
     EXPECT_EQ(report("-xnq", {device_with_histograms(), busy_device()}),
-              "                                               extended device statistics           "
-              "                              \n"
-              "    r/s    w/s   kr/s   kw/s wait actv wsvc_t asvc_t  %w  %b    w_p50    w_p99  "
-              "w_p99.9    a_p50    a_p99  a_p99.9 device\n"
-              "   10.0    5.0   79.9   20.0  0.0  0.7    1.3   50.0   1  50    0.006    3.500    "
-              "3.500    0.150   50.000   50.000 nbd0\n"
-              "   10.0    5.0   79.9   20.0  0.0  0.7    1.3   50.0   1  50        -        -      "
-              "  -        -        -        - sd0\n");
+              "                    extended device statistics              \n"
+              "    r/s    w/s   kr/s   kw/s wait actv wsvc_t asvc_t  %w  %b device\n"
+              "   10.0    5.0   79.9   20.0  0.0  0.7    1.3   50.0   1  50 nbd0\n"
+              "   10.0    5.0   79.9   20.0  0.0  0.7    1.3   50.0   1  50 sd0\n"
+              "             percentiles of wait and service, ms      \n"
+              "    w_p50    w_p99  w_p99.9    a_p50    a_p99  a_p99.9 device\n"
+              "    0.006    3.500    3.500    0.150   50.000   50.000 nbd0\n"
+              "        -        -        -        -        -        - sd0\n");
     EXPECT_EQ(report("-q", {device_with_histograms()}), report("-xq", {device_with_histograms()}));
     EXPECT_EQ(
         report("-xnqr", {device_with_histograms(), busy_device()}),
@@ -159,12 +196,12 @@ TEST(IostatDistribution, PercentilesAreOfTheInterval) {
     Reporter reporter(options_of("-xnq"));
     (void)reporter.report({device_with_histograms()});
     EXPECT_EQ(reporter.report({later}),
-              "                                               extended device statistics           "
-              "                              \n"
-              "    r/s    w/s   kr/s   kw/s wait actv wsvc_t asvc_t  %w  %b    w_p50    w_p99  "
-              "w_p99.9    a_p50    a_p99  a_p99.9 device\n"
-              "  100.0   50.0  800.0  200.0  0.2  1.5    1.3   10.0  10  50        -        -      "
-              "  -   50.000   50.000   50.000 nbd0\n");
+              "                    extended device statistics              \n"
+              "    r/s    w/s   kr/s   kw/s wait actv wsvc_t asvc_t  %w  %b device\n"
+              "  100.0   50.0  800.0  200.0  0.2  1.5    1.3   10.0  10  50 nbd0\n"
+              "             percentiles of wait and service, ms      \n"
+              "    w_p50    w_p99  w_p99.9    a_p50    a_p99  a_p99.9 device\n"
+              "        -        -        -   50.000   50.000   50.000 nbd0\n");
 }
 
 TEST(IostatDistribution, ADeviceWithoutHistogramsHasADash) {
@@ -199,13 +236,13 @@ TEST(IostatDistribution, AnEmptyIntervalHasItsHeaderAndNoPercentile) {
     Reporter reporter(options_of("-wL"));
     (void)reporter.report({device_with_histograms()});
     EXPECT_EQ(reporter.report({one_second_later(device_with_histograms())}),
-              "nbd0                  wait            service            total\n"
-              "   from      to     read    write     read    write     read    write\n"
-              "            p50        -        -        -        -        -        -\n"
-              "            p90        -        -        -        -        -        -\n"
-              "            p99        -        -        -        -        -        -\n"
-              "          p99.9        -        -        -        -        -        -\n"
-              "            max        -        -        -        -        -        -\n"
+              "nbd0               wait        service       total\n"
+              "   from      to   read write   read write   read write\n"
+              "            p50      -     -      -     -      -     -\n"
+              "            p90      -     -      -     -      -     -\n"
+              "            p99      -     -      -     -      -     -\n"
+              "          p99.9      -     -      -     -      -     -\n"
+              "            max      -     -      -     -      -     -\n"
               "nbd0             latency\n"
               "   from      to    count density cumulative\n");
 }
@@ -214,7 +251,7 @@ TEST(IostatDistribution, AnEmptyIntervalHasItsHeaderAndNoPercentile) {
 TEST(IostatDistribution, AHistogramOfAnotherShapeThanTheFirstIsADash) {
     Device device = device_with_histograms();
     device.histograms.at("write_total") = powers({{70'900, 2}});
-    EXPECT_NE(report("-w", {device}).find("  980        -\n"), std::string::npos)
+    EXPECT_NE(report("-w", {device}).find("  980     -\n"), std::string::npos)
         << report("-w", {device});
 }
 
