@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "base/decimal.hpp"
 #include "trace/blktrace_event.hpp"
+#include "trace/device_name.hpp"
 #include "trace/formats.hpp"
 #include "trace/kept.hpp"
 
@@ -47,7 +50,21 @@ uint32_t kind_of(const Request& request) {
     return 0;
 }
 
-void add_events(const Request& request, std::vector<Event>& events) {
+// Of a trace that was blktrace's, the number is that of its own disk: "8:16".
+uint32_t number_of_device(const Trace& trace, const Request& request) {
+    const std::string name = device_name(trace, request.device);
+    const size_t colon = name.find(':');
+    const auto major = decimal<uint32_t>(std::string_view(name).substr(0, colon));
+    const auto minor = colon == std::string::npos
+                           ? std::nullopt
+                           : decimal<uint32_t>(std::string_view(name).substr(colon + 1));
+    if (!major || !minor || *major >> 12 != 0 || *minor >> 20 != 0) {
+        return (nbd_major << 20) | request.device;
+    }
+    return (*major << 20) | *minor;
+}
+
+void add_events(const Request& request, uint32_t device, std::vector<Event>& events) {
     const uint32_t kind = kind_of(request);
     if (kind == 0) return;
     Event event{.magic = blktrace::magic,
@@ -57,7 +74,7 @@ void add_events(const Request& request, std::vector<Event>& events) {
                 .bytes = static_cast<uint32_t>(request.bytes + request.offset % sector_bytes),
                 .action = 0,
                 .pid = request.client,
-                .device = (nbd_major << 20) | request.device,
+                .device = device,
                 .cpu = request.worker,
                 .error = 0,
                 .pdu_bytes = 0};
@@ -107,8 +124,10 @@ std::map<uint16_t, std::string> to_blktrace(const Trace& trace) {
     std::map<uint16_t, std::vector<Event>> events;
     for (const Request& request : trace.requests) {
         if (!is_kept_by_blktrace(request)) continue;
-        for_each_piece(request,
-                       [&](const Request& piece) { add_events(piece, events[piece.worker]); });
+        const uint32_t device = number_of_device(trace, request);
+        for_each_piece(request, [&](const Request& piece) {
+            add_events(piece, device, events[piece.worker]);
+        });
     }
     std::map<uint16_t, std::string> files;
     for (auto& [worker, of_worker] : events) {

@@ -6,10 +6,12 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "trace/blktrace_event.hpp"
 #include "trace/byte_ranges.hpp"
+#include "trace/device_choice.hpp"
 #include "trace/file.hpp"
 #include "trace/readers.hpp"
 
@@ -131,7 +133,7 @@ Result<Steps, std::string> steps_in(std::span<const std::span<const std::byte>> 
         if (std::string why = add_steps(file, steps); !why.empty()) return why;
     }
     std::ranges::stable_sort(steps.events, {}, [](const BlktraceEvent& event) {
-        return std::pair(event.time, rank_of(event));
+        return std::tuple(event.time, rank_of(event), event.cpu, event.sequence);
     });
     return steps;
 }
@@ -148,27 +150,18 @@ bool is_step(uint32_t code) {
 // Leaves the events of one device: the named one, "8:16" or "8,16", or the only one. The reason if not.
 // An event of a partition's trace that has only the disk's number is no step of a request.
 std::string leave_one_device(std::vector<BlktraceEvent>& events, std::string_view named) {
-    std::map<uint32_t, size_t> devices;
+    std::map<uint32_t, size_t> counts;
     for (const BlktraceEvent& event : events) {
-        if (is_step(plain_code(event))) ++devices[event.device];
+        if (is_step(plain_code(event))) ++counts[event.device];
     }
-    std::string list;
-    for (const auto& [device, count] : devices) {
-        list += fmt::format("{}{} ({} events)", list.empty() ? "" : ", ", name_of_device(device),
-                            count);
-    }
-    std::string wanted(named);
-    std::ranges::replace(wanted, ',', ':');
-    if (named.empty()) {
-        if (devices.empty()) return {};
-        if (devices.size() > 1) {
-            return fmt::format("has several devices: {}; name one with --device", list);
-        }
-        wanted = name_of_device(devices.begin()->first);
-    }
-    std::erase_if(
-        events, [&](const BlktraceEvent& event) { return name_of_device(event.device) != wanted; });
-    return events.empty() ? fmt::format("has no device {}, but {}", named, list) : "";
+    DeviceChoice choice;
+    for (const auto& [device, count] : counts) choice.count(name_of_device(device), count);
+    if (std::string why = choice.choose(named, "event"); !why.empty()) return why;
+    if (choice.chosen().empty()) return {};
+    std::erase_if(events, [&](const BlktraceEvent& event) {
+        return name_of_device(event.device) != choice.chosen();
+    });
+    return {};
 }
 
 // A processor numbers the events of a trace, so a gap shows those that the kernel dropped. 0 is no number.
@@ -187,6 +180,18 @@ size_t missing_events(const std::vector<BlktraceEvent>& events) {
         missing += size_t{seen[different - 1]} - seen.front() + 1 - different;
     }
     return missing;
+}
+
+// Leaves each event once. A file that was joined twice with the others has all of its events again, with
+// the same numbers. 0 is no number.
+size_t remove_repeated(std::vector<BlktraceEvent>& events) {
+    const auto is_same = [](const BlktraceEvent& one, const BlktraceEvent& other) {
+        return one.sequence > 0 && std::memcmp(&one, &other, sizeof one) == 0;
+    };
+    const auto repeated = std::ranges::unique(events, is_same);
+    const size_t count = repeated.size();
+    events.erase(repeated.begin(), repeated.end());
+    return count;
 }
 
 // ---- Requests ----
@@ -498,17 +503,24 @@ void BlktraceRequests::forget_confused() {
 Trace BlktraceRequests::result() {
     forget_confused();
     Trace trace;
-    const auto note = [&](size_t count, std::string_view words) {
-        if (count > 0) trace.notes.push_back(fmt::format("{} {}", count, words));
+    const auto note = [&](size_t count, std::string_view of_one, std::string_view words) {
+        if (count > 0)
+            trace.notes.push_back(fmt::format("{} {}", count, count == 1 ? of_one : words));
     };
-    note(unqueued_, "requests have no event Q: they begin with their D");
+    note(unqueued_, "request has no event Q: it begins with its D",
+         "requests have no event Q: they begin with their D");
     note(confused_,
+         "request for the same bytes at the same time as another lacks some of its events: its end "
+         "is unknown",
          "requests for the same bytes at the same time lack some of their events: their ends are "
          "unknown");
-    note(ends_before_, "events C are of requests that are not in the file, and are left out");
-    note(commands_, "events are of commands that are no reads or writes, and are left out");
-    note(empty_, "requests without bytes are left out");
-    note(unknown_, "events are of unknown kinds, and are left out");
+    note(ends_before_, "event C is of a request that is not in the file, and is left out",
+         "events C are of requests that are not in the file, and are left out");
+    note(commands_, "event is of a command that is no read or write, and is left out",
+         "events are of commands that are no reads or writes, and are left out");
+    note(empty_, "request without bytes is left out", "requests without bytes are left out");
+    note(unknown_, "event is of an unknown kind, and is left out",
+         "events are of unknown kinds, and are left out");
     trace.requests = std::move(requests_);
     sort_by_arrival(trace.requests);
     return trace;
@@ -525,6 +537,7 @@ Result<Trace, std::string> from_blktrace(std::span<const std::span<const std::by
     const size_t missing = device.empty() ? missing_events(events) : 0;
     const std::string why = leave_one_device(events, device);
     if (!why.empty()) return why;
+    const size_t repeated = remove_repeated(events);
     const bool has_ends = std::ranges::any_of(
         events, [](const BlktraceEvent& event) { return plain_code(event) == kernel::completed; });
     BlktraceRequests requests(has_ends);
@@ -534,8 +547,14 @@ Result<Trace, std::string> from_blktrace(std::span<const std::span<const std::by
     }
     Trace trace = requests.result();
     if (missing > 0) {
+        trace.notes.push_back(
+            fmt::format("{} missing: the numbers of a processor's events have gaps",
+                        missing == 1 ? "1 event is" : fmt::format("{} events are", missing)));
+    }
+    if (repeated > 0) {
         trace.notes.push_back(fmt::format(
-            "{} events are missing: the numbers of a processor's events have gaps", missing));
+            "{} in the file again, with the same number of the same processor: taken once",
+            repeated == 1 ? "1 event is" : fmt::format("{} events are", repeated)));
     }
     if (steps->cut_bytes > 0) {
         trace.notes.push_back(fmt::format(

@@ -12,6 +12,8 @@
 
 #include "base/decimal.hpp"
 #include "base/json_string.hpp"
+#include "trace/device_choice.hpp"
+#include "trace/device_name.hpp"
 #include "trace/file.hpp"
 #include "trace/readers.hpp"
 #include "trace/record.hpp"
@@ -22,6 +24,9 @@ namespace {
 
 constexpr std::string_view lost_key = "lost";
 constexpr std::string_view realtime_key = "realtime_ns";
+constexpr std::string_view device_column = "device";
+constexpr size_t device_bytes_max = 64;
+constexpr size_t devices_max = 4096;
 constexpr size_t shown_max = 40;
 
 std::string lower(std::string text) {
@@ -142,10 +147,6 @@ constexpr std::array columns{
            [](const std::string& value, Request& to) { return take_flags(value, to.flags); }},
     Column{"client",
            [](const std::string& value, Request& to) { return take_client(value, to.client); }},
-    Column{"device",
-           [](const std::string& value, Request& to) {
-               return value.empty() ? value : take_numbered("nbd", value, to.device);
-           }},
     // A flush has no place.
     Column{"offset",
            [](const std::string& value, Request& to) { return take_number(value, to.offset); }},
@@ -181,7 +182,7 @@ bool names_a_time(std::string_view name) {
 
 class CsvReader {
   public:
-    explicit CsvReader(std::string_view text) : table_(text) {
+    CsvReader(std::string_view text, std::string_view device) : table_(text), wanted_(device) {
         trace_.requests.reserve(static_cast<size_t>(std::ranges::count(text, '\n')));
     }
 
@@ -195,11 +196,17 @@ class CsvReader {
             if (!more) return more.error();
             if (!*more) break;
             std::string why = take_row();
+            if (why.empty() && table_.is_unended() && !trace_.requests.empty()) {
+                trace_.notes.push_back(fmt::format(
+                    "line {}, the last one, has no end: it is taken as it is, and may be cut off",
+                    table_.line()));
+            }
             if (why.empty()) continue;
             if (!table_.is_unended() || trace_.requests.empty()) return at_row(why);
             trace_.notes.push_back(fmt::format("line {}, the last one, is cut off and left out: {}",
                                                table_.line(), why));
         }
+        if (std::string why = leave_one_device(); !why.empty()) return why;
         sort_by_arrival(trace_.requests);
         return std::move(trace_);
     }
@@ -213,7 +220,8 @@ class CsvReader {
         for (const std::string& field : table_.fields()) names_.push_back(lower(field));
         for (const std::string& name : names_) {
             const auto* const known = std::ranges::find(columns, name, &Column::name);
-            const bool is_known = known != columns.end() || name == facts_column;
+            const bool is_known =
+                known != columns.end() || name == facts_column || name == device_column;
             if (is_known && std::ranges::count(names_, name) > 1) {
                 return fmt::format("two columns named {}", name);
             }
@@ -260,12 +268,45 @@ class CsvReader {
 
     std::string take_field(size_t place, const std::string& value, Request& request) {
         if (names_[place] == facts_column) return take_facts_once(value);
+        if (names_[place] == device_column) return take_device(value, request);
         if (takers_[place] == nullptr) return {};
         const bool is_arrival = names_[place] == "received_ns" || names_[place] == "queued_ns";
         if (is_arrival && !is_missing(value)) has_arrival_ = true;
         const bool is_place = names_[place] == "offset" || names_[place] == "bytes";
         if (is_place && value.empty() && is_flush()) return {};
         return takers_[place](value, request);
+    }
+
+    // Until the file is read, a request has the place of its device's name. "3" is short for nbd3.
+    std::string take_device(const std::string& value, Request& request) {
+        if (value.size() > device_bytes_max) return "it is too long for the name of a device";
+        if (!may_have({{std::string(device_column), value}})) return "it has control characters";
+        const bool is_number = decimal<uint32_t>(value).has_value();
+        std::string name = is_number ? "nbd" + value : is_missing(value) ? std::string() : value;
+        const auto found = std::ranges::find(devices_, name);
+        request.device = static_cast<uint32_t>(found - devices_.begin());
+        if (found == devices_.end()) {
+            if (devices_.size() >= devices_max) return "the file has too many devices";
+            devices_.push_back(std::move(name));
+        }
+        return {};
+    }
+
+    std::string leave_one_device() {
+        DeviceChoice choice;
+        std::vector<size_t> counts(devices_.size());
+        for (const Request& each : trace_.requests) ++counts[each.device];
+        for (size_t i = 0; i < counts.size(); ++i) {
+            if (counts[i] > 0) choice.count(devices_[i], counts[i]);
+        }
+        if (std::string why = choice.choose(wanted_); !why.empty()) return why;
+        const std::string& name = choice.chosen();
+        std::erase_if(trace_.requests,
+                      [&](const Request& each) { return devices_[each.device] != name; });
+        const auto number = nbd_number(name);
+        if (!number && !name.empty()) trace_.properties[std::string(device_column)] = name;
+        for (Request& each : trace_.requests) each.device = number.value_or(0);
+        return {};
     }
 
     // A flush has no place.
@@ -305,6 +346,8 @@ class CsvReader {
     }
 
     Table table_;
+    const std::string wanted_;
+    std::vector<std::string> devices_{""};  // the first is that of rows without one
     std::vector<std::string> names_;
     std::vector<Taker> takers_;
     bool has_received_ = false;
@@ -371,8 +414,8 @@ std::string take_facts(std::string_view text, Trace& trace) {
     return {};
 }
 
-Result<Trace, std::string> from_csv(std::string_view text) {
-    return CsvReader(text).read();
+Result<Trace, std::string> from_csv(std::string_view text, std::string_view device) {
+    return CsvReader(text, device).read();
 }
 
 }  // namespace blkscope::trace

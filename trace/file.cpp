@@ -168,6 +168,10 @@ std::string encode_file(Trace trace) {
     return file;
 }
 
+bool is_our_file(std::span<const std::byte> file) {
+    return begins_with(file, magic);
+}
+
 Result<Trace, std::string> decode_file(std::span<const std::byte> file) {
     const auto header = header_of(file);
     if (!header) return header.error();

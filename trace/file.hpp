@@ -35,6 +35,9 @@ inline constexpr uint32_t file_version = 2;
 /// The file. Sorts the requests by their arrival first. The file may have the trace's properties.
 [[nodiscard]] std::string encode_file(Trace trace);
 
+/// Whether the file begins as one of ours.
+[[nodiscard]] bool is_our_file(std::span<const std::byte> file);
+
 /// The trace of a whole file.
 [[nodiscard]] Result<Trace, std::string> decode_file(std::span<const std::byte> file);
 

@@ -14,7 +14,10 @@
 #include "base/json_string.hpp"
 #include "base/text_encoding.hpp"
 #include "trace/blktrace_event.hpp"
+#include "trace/device_choice.hpp"
+#include "trace/device_name.hpp"
 #include "trace/file.hpp"
+#include "trace/foreign.hpp"
 #include "trace/record.hpp"
 #include "trace/table.hpp"
 
@@ -52,12 +55,6 @@ Failure at_line(size_t number, Text why) {
     return fmt::format("line {}: {}", number, why);
 }
 
-std::optional<uint32_t> device_of(Text text) {
-    constexpr Text prefix = "nbd";
-    if (!text.starts_with(prefix)) return {};
-    return decimal<uint32_t>(text.substr(prefix.size()));
-}
-
 // ---- fio ----
 
 constexpr Text fio2_head = "fio version 2 iolog";
@@ -85,6 +82,11 @@ class FioLog {
     Failure take(Text line, size_t number) {
         std::vector<Text> words = words_between_blanks(line);
         if (words.empty()) return {};
+        if (line.starts_with("fio version ")) {
+            return "another log of fio begins here, which fio has added to the file; split the "
+                   "file "
+                   "in front of this line, and read one log";
+        }
         if (has_times_) {
             const auto us = decimal<int64_t>(words.front());
             if (!us || *us < 0 || *us > INT64_MAX / 1000 - 1) return "no time in microseconds";
@@ -104,9 +106,14 @@ class FioLog {
         }
         if (!op) return fmt::format("an unknown action, {}", json_string(words[1].substr(0, 40)));
         if (*op != Op::flush && (!offset || !bytes)) return "no offset and length";
-        ++files_[std::string(words[0])];
-        if (words[0] != (wanted_.empty() ? files_.begin()->first : wanted_)) return {};
+        const std::string file(words[0]);
+        if (!files_.contains(file) && !may_have({{"device", file}})) {
+            return "the file's name has control characters";
+        }
+        ++files_[file];
+        if (file != chosen()) return {};
         Request request;
+        request.device = nbd_number(file).value_or(0);
         request.op = *op;
         request.received = time_ns_;
         if (*op != Op::flush) request.offset = offset.value_or(0);
@@ -127,18 +134,19 @@ class FioLog {
                                files_.empty() ? "" : ", but " + list_of_files());
         }
         if (unkept_ > 0) {
-            trace.notes.push_back(
-                fmt::format("{} lines {} are left out: no block device has such an operation",
-                            unkept_, unkept_action));
+            trace.notes.push_back(fmt::format(
+                "{} line{} {} {} left out: no block device has such an operation", unkept_,
+                unkept_ == 1 ? "" : "s", unkept_action, unkept_ == 1 ? "is" : "are"));
         }
         if (times_back_ > 0) {
             trace.notes.push_back(fmt::format(
-                "the times of the log go back {} times, first in line {}: {}", times_back_,
-                first_back_,
+                "the times of the log go back {}, first in line {}: {}",
+                times_back_ == 1 ? "once" : fmt::format("{} times", times_back_), first_back_,
                 has_times_
                     ? "the log goes on from there, as fio replays it"
                     : "fio's waits count from the start of the replay, so these take no time"));
         }
+        if (!files_.empty()) trace.properties["device"] = chosen();
         return std::move(trace);
     }
 
@@ -162,6 +170,9 @@ class FioLog {
     void went_back(size_t number) {
         if (times_back_++ == 0) first_back_ = number;
     }
+    [[nodiscard]] const std::string& chosen() const {
+        return wanted_.empty() ? files_.begin()->first : wanted_;
+    }
     [[nodiscard]] std::string list_of_files() const {
         std::string list;
         size_t listed = 0;
@@ -169,7 +180,8 @@ class FioLog {
             if (listed++ == listed_files_max) {
                 return list + fmt::format(" and {} more", files_.size() - listed_files_max);
             }
-            list += fmt::format("{}{} ({} requests)", list.empty() ? "" : ", ", file, count);
+            list += fmt::format("{}{} ({} request{})", list.empty() ? "" : ", ", file, count,
+                                count == 1 ? "" : "s");
         }
         return list;
     }
@@ -184,40 +196,19 @@ class FioLog {
     std::map<std::string, size_t, std::less<>> files_;
 };
 
-// Leaves the requests of one device of nbdN: the named one, or the only one.
+// Leaves the requests of one device: the named one, or the only one.
 Result<Trace, Failure> of_one_device(Result<Trace, Failure> trace, Text named) {
     if (!trace) return trace;
-    std::map<uint32_t, size_t> devices;
-    for (const Request& each : trace->requests) ++devices[each.device];
-    std::string list;
-    for (const auto& [device, count] : devices) {
-        list += fmt::format("{}nbd{} ({} requests)", list.empty() ? "" : ", ", device, count);
-    }
-    if (named.empty()) {
-        if (devices.size() <= 1) return trace;
-        return fmt::format("has several devices: {}; name one with --device", list);
-    }
-    const auto wanted = device_of(named);
-    std::erase_if(trace->requests, [&](const Request& each) { return each.device != wanted; });
-    if (trace->requests.empty()) return fmt::format("has no device {}, but {}", named, list);
+    std::map<uint32_t, size_t> counts;
+    for (const Request& each : trace->requests) ++counts[each.device];
+    DeviceChoice choice;
+    for (const auto& [device, count] : counts) choice.count(device_name(*trace, device), count);
+    if (Failure why = choice.choose(named); !why.empty()) return why;
+    std::erase_if(
+        counts, [&](const auto& one) { return device_name(*trace, one.first) == choice.chosen(); });
+    std::erase_if(trace->requests,
+                  [&](const Request& each) { return counts.contains(each.device); });
     return trace;
-}
-
-// What a file is that holds no text and no trace, by its first bytes.
-Text wrapping_of(Text file) {
-    struct Wrapping {
-        Text begin;
-        Text what;
-    };
-    using namespace std::string_view_literals;
-    for (const auto& [begin, what] :
-         {Wrapping{"\x1f\x8b"sv, "compressed with gzip; unpack it first"sv},
-          Wrapping{"\x28\xb5\x2f\xfd"sv, "compressed with zstd; unpack it first"sv},
-          Wrapping{"\xfd\x37zXZ\0"sv, "compressed with xz; unpack it first"sv},
-          Wrapping{"PK\x03\x04"sv, "a zip or a spreadsheet; save the table as csv"sv}}) {
-        if (file.starts_with(begin)) return what;
-    }
-    return {};
 }
 
 // The first row may have any of the separators, and comments in front of it.
@@ -232,25 +223,31 @@ bool is_table(Text text) {
     });
 }
 
-Result<Trace, Failure> decode_format(std::span<const std::byte> file, Text device) {
-    const Text whole{reinterpret_cast<const char*>(file.data()), file.size()};
-    if (whole.empty()) return Failure("empty");
+Text text_in(std::span<const std::byte> file) {
+    return {reinterpret_cast<const char*>(file.data()), file.size()};
+}
+
+bool is_of_blktrace(std::span<const std::byte> file) {
     uint32_t first = 0;
-    if (file.size() >= sizeof first) std::memcpy(&first, file.data(), sizeof first);
-    if (first == blktrace::magic || first == blktrace::magic_swapped ||
-        blktrace::other_version(first)) {
-        return from_blktrace({&file, 1}, device);
-    }
-    if (const Text what = wrapping_of(whole); !what.empty()) return Failure(what);
-    if (const Text encoding = wide_encoding(whole); !encoding.empty()) {
-        return fmt::format("a text in {}; save it as UTF-8", encoding);
-    }
+    if (file.size() < sizeof first) return false;
+    std::memcpy(&first, file.data(), sizeof first);
+    return first == blktrace::magic || first == blktrace::magic_swapped ||
+           blktrace::other_version(first).has_value();
+}
+
+bool is_log_of_fio(Text text) {
+    return text.starts_with("fio version ");
+}
+
+Result<Trace, Failure> decode_format(std::span<const std::byte> file, Text device) {
+    const Text whole = text_in(file);
+    if (whole.empty()) return Failure("empty");
+    if (is_of_blktrace(file)) return from_blktrace({&file, 1}, device);
     const Text text = without_mark(whole);
-    if (text.starts_with("fio version ")) return from_fio(text, device);
-    if (is_table(text)) return of_one_device(from_csv(text), device);
-    if (text.starts_with("{\"schema\":\"blkscope.trace/")) {
-        return Failure("a trace as JSON, which is written only; save it as csv or ours");
-    }
+    if (is_log_of_fio(text)) return from_fio(text, device);
+    if (is_table(text)) return from_csv(text, device);
+    if (is_our_file(file)) return of_one_device(decode_file(file), device);
+    if (Failure kind = foreign_kind(whole); !kind.empty()) return kind;
     return of_one_device(decode_file(file), device);
 }
 
@@ -259,16 +256,16 @@ void note_unknown_times(Trace& trace) {
     const auto ends = std::ranges::count(trace.requests, false, &Request::has_total);
     const auto starts = std::ranges::count(trace.requests, 0, &Request::started);
     const size_t all = trace.requests.size();
-    if (ends > 0) {
-        trace.notes.push_back(fmt::format(
-            "{} of {} requests have no known end: no figure has how long they took", ends, all));
-    }
-    if (starts > 0) {
-        trace.notes.push_back(fmt::format(
-            "{} of {} requests have no known start: no figure has how long they waited and were "
-            "served",
-            starts, all));
-    }
+    const auto note = [&](ptrdiff_t count, Text of_one, Text words) {
+        if (count == 0) return;
+        trace.notes.push_back(fmt::format("{} of {} request{} {}", count, all, all == 1 ? "" : "s",
+                                          count == 1 ? of_one : words));
+    };
+    if (all == 0) trace.notes.emplace_back("the file has no requests");
+    note(ends, "has no known end: no figure has how long it took",
+         "have no known end: no figure has how long they took");
+    note(starts, "has no known start: no figure has how long it waited and was served",
+         "have no known start: no figure has how long they waited and were served");
 }
 
 }  // namespace
@@ -293,6 +290,11 @@ Result<Trace, std::string> from_fio(std::string_view text, std::string_view devi
                 : fmt::format("line {}, the last one, is cut off and left out: {}", number, why));
     }
     return log.result();
+}
+
+bool is_trace(std::span<const std::byte> file) {
+    const Text text = without_mark(text_in(file));
+    return is_our_file(file) || is_of_blktrace(file) || is_log_of_fio(text) || is_table(text);
 }
 
 Result<Trace, std::string> decode_blktrace(std::span<const std::span<const std::byte>> files,

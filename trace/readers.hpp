@@ -27,9 +27,13 @@ namespace blkscope::trace {
 [[nodiscard]] Result<Trace, std::string> decode_any(std::span<const std::byte> file,
                                                     std::string_view device = {});
 
+/// Whether the file begins as one of these.
+[[nodiscard]] bool is_trace(std::span<const std::byte> file);
+
 /// Lines below a line of names, as to_csv() has them. Needed are op, offset, bytes and received_ns
-/// or queued_ns.
-[[nodiscard]] Result<Trace, std::string> from_csv(std::string_view text);
+/// or queued_ns. `device` is needed if the column of that name has several.
+[[nodiscard]] Result<Trace, std::string> from_csv(std::string_view text,
+                                                  std::string_view device = {});
 
 /// A log of fio, version 2 or 3, of one file, which `device` names if there are several. A sync is a flush.
 [[nodiscard]] Result<Trace, std::string> from_fio(std::string_view text,

@@ -8,6 +8,7 @@
 
 #include "base/json_string.hpp"
 #include "trace/csv.hpp"
+#include "trace/device_name.hpp"
 #include "trace/formats.hpp"
 
 namespace blkscope::trace {
@@ -81,9 +82,10 @@ std::string to_perfetto(const Trace& trace) {
     std::set<std::pair<uint32_t, uint32_t>> clients;
     for (const Request& request : trace.requests) {
         if (devices.insert(request.device).second) {
-            add_event(text, fmt::format(R"({{"ph":"M","name":"process_name","pid":{0},)"
-                                        R"("args":{{"name":"nbd{0}"}}}})",
-                                        request.device));
+            add_event(text,
+                      fmt::format(R"({{"ph":"M","name":"process_name","pid":{},)"
+                                  R"("args":{{"name":{}}}}})",
+                                  request.device, json_string(device_name(trace, request.device))));
         }
         if (clients.emplace(request.device, request.client).second) {
             add_event(text, fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},)"
@@ -102,12 +104,12 @@ std::string to_csv(const Trace& trace) {
         "finished_ns,replied_ns,drawn_ns,cookie,upstream_cookie,facts\n";
     std::string facts = csv_field(facts_text(trace));
     for (const Request& each : trace.requests) {
-        fmt::format_to(std::back_inserter(text),
-                       "nbd{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", each.device,
-                       each.worker, client_text(each), name_of(each.op), flags_text(each, "|"),
-                       each.error, each.offset, each.bytes, each.depth, each.received, each.queued,
-                       each.started, each.finished, each.replied, each.drawn_ns, each.cookie,
-                       each.upstream_cookie, std::exchange(facts, ""));
+        fmt::format_to(
+            std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+            csv_field(device_name(trace, each.device)), each.worker, client_text(each),
+            name_of(each.op), flags_text(each, "|"), each.error, each.offset, each.bytes,
+            each.depth, each.received, each.queued, each.started, each.finished, each.replied,
+            each.drawn_ns, each.cookie, each.upstream_cookie, std::exchange(facts, ""));
     }
     return text;
 }
@@ -124,14 +126,14 @@ std::string to_json(const Trace& trace) {
         const std::string flags = flags_text(each, R"(",")");
         fmt::format_to(
             std::back_inserter(text),
-            R"({{"device":"nbd{}","worker":{},"client":"{}","op":"{}","flags":[{}],"error":{},)"
+            R"({{"device":{},"worker":{},"client":"{}","op":"{}","flags":[{}],"error":{},)"
             R"("offset":{},"bytes":{},"depth":{},"received_ns":{},"queued_ns":{},"started_ns":{},)"
             R"("finished_ns":{},"replied_ns":{},"drawn_ns":{},"cookie":"{}","upstream_cookie":"{}"}})"
             "\n",
-            each.device, each.worker, client_text(each), name_of(each.op),
-            flags.empty() ? "" : "\"" + flags + "\"", each.error, each.offset, each.bytes,
-            each.depth, each.received, each.queued, each.started, each.finished, each.replied,
-            each.drawn_ns, each.cookie, each.upstream_cookie);
+            json_string(device_name(trace, each.device)), each.worker, client_text(each),
+            name_of(each.op), flags.empty() ? "" : "\"" + flags + "\"", each.error, each.offset,
+            each.bytes, each.depth, each.received, each.queued, each.started, each.finished,
+            each.replied, each.drawn_ns, each.cookie, each.upstream_cookie);
     }
     return text;
 }

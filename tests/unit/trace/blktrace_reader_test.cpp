@@ -82,6 +82,25 @@ using blktrace::completed;
 using blktrace::issued;
 using blktrace::queued;
 
+// As if `cat trace.blktrace.* trace.blktrace.0` had made the file.
+TEST(BlktraceReader, AnEventThatIsInTheFileTwiceIsTakenOnce) {
+    const std::string bytes = KernelEvents()
+                                  .add(queued, 1000, 8, 4096)
+                                  .add(issued, 2000, 8, 4096)
+                                  .add(completed, 5000, 8, 4096)
+                                  .add(queued, 6000, 8, 4096)
+                                  .file();
+    const std::string twice = bytes + bytes;
+    const auto once = decode_any(std::as_bytes(std::span(bytes)));
+    const auto trace = decode_any(std::as_bytes(std::span(twice)));
+    ASSERT_TRUE(once.has_value() && trace.has_value());
+    EXPECT_EQ(trace->requests, once->requests);
+    EXPECT_EQ(trace->requests.size(), 2u);
+    EXPECT_EQ(trace->notes.front(),
+              "4 events are in the file again, with the same number of the same processor: taken "
+              "once");
+}
+
 TEST(BlktraceReader, MergedRequestsEndTogether) {
     const auto requests = KernelEvents()
                               .add(queued, 0, 8, 4096)
@@ -180,9 +199,9 @@ TEST(BlktraceReader, WhatIsNotInTheFileIsUnknownAndCounted) {
             return note.find(words) != std::string::npos;
         });
     };
-    EXPECT_TRUE(says("1 requests have no event Q"));
-    EXPECT_TRUE(says("1 events C are of requests that are not in the file"));
-    EXPECT_TRUE(says("1 events are missing"));
+    EXPECT_TRUE(says("1 request has no event Q: it begins with its D"));
+    EXPECT_TRUE(says("1 event C is of a request that is not in the file"));
+    EXPECT_TRUE(says("1 event is missing"));
 }
 
 // Nobody can say which of the two the event C is of.
@@ -300,7 +319,7 @@ TEST(BlktraceReader, OfSeveralDevicesOneIsNamed) {
     const auto refused = both.read();
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error(),
-              "has several devices: 8:0 (1 events), 8:16 (2 events); name one with --device");
+              "has several devices: 8:0 (1 event), 8:16 (2 events); name one with --device");
     for (const char* name : {"8:16", "8,16"}) {
         const auto one = both.read(name);
         ASSERT_TRUE(one.has_value()) << one.error();

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <regex>
 #include <string>
 #include <vector>
 
+#include "base/json_string.hpp"
 #include "requests.hpp"
 #include "trace/blktrace_event.hpp"
 #include "trace/file.hpp"
@@ -130,6 +132,37 @@ TEST(TraceReaders, ARowThatIsCutIsLeftOutAndTold) {
             !is_whole)
             << trace->notes.front();
     }
+}
+
+// Nobody sees whether the last number has all of its digits.
+TEST(TraceReaders, ALastRowWithoutAnEndIsTakenAndTold) {
+    const std::string rows = "op,offset,bytes,received_ns,finished_ns\nread,0,512,1,9\n";
+    const auto trace = read(rows + "read,0,512,50,90");
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    EXPECT_EQ(trace->requests.size(), 2u);
+    EXPECT_EQ(trace->notes.front(),
+              "line 3, the last one, has no end: it is taken as it is, and may be cut off");
+    EXPECT_EQ(read(rows)->notes.front().find("line"), std::string::npos);
+}
+
+TEST(TraceReaders, AFileWithoutRequestsIsToldOf) {
+    for (const char* file :
+         {"op,offset,bytes,received_ns\n", "fio version 2 iolog\n", "fio version 3 iolog\n"}) {
+        const auto trace = read(file);
+        ASSERT_TRUE(trace.has_value()) << trace.error();
+        EXPECT_EQ(trace->notes, std::vector<std::string>{"the file has no requests"});
+    }
+}
+
+TEST(TraceReaders, ALogOfFioKeepsTheNameOfItsFile) {
+    const auto trace = read("fio version 2 iolog\n/dev/sda add\n/dev/sda read 0 512\n");
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    EXPECT_EQ(to_csv(*trace).find("nbd"), std::string::npos) << to_csv(*trace);
+    const auto ours = read("fio version 2 iolog\nnbd3 add\nnbd3 read 0 512\n");
+    ASSERT_TRUE(ours.has_value()) << ours.error();
+    EXPECT_EQ(ours->requests[0].device, 3u);
+    EXPECT_EQ(refusal("fio version 2 iolog\na\x1b[2J read 0 512\n"),
+              "line 2: the file's name has control characters");
 }
 
 // A missing value is no time 0, which would be the first moment of all.
@@ -281,10 +314,9 @@ TEST(TraceReaders, TimesOfFioThatGoBackAreTold) {
         "2000 f read 0 512\n");
     ASSERT_TRUE(trace.has_value()) << trace.error();
     EXPECT_EQ(trace->requests[3].received - trace->requests[0].received, 2'000'000);
-    EXPECT_EQ(
-        trace->notes.front(),
-        "the times of the log go back 1 times, first in line 5: the log goes on from there, as "
-        "fio replays it");
+    EXPECT_EQ(trace->notes.front(),
+              "the times of the log go back once, first in line 5: the log goes on from there, as "
+              "fio replays it");
     const auto waits = read("fio version 2 iolog\nf wait 5 0\nf read 0 512\nf wait 5 0\n");
     ASSERT_TRUE(waits.has_value()) << waits.error();
     EXPECT_NE(waits->notes.front().find("first in line 4"), std::string::npos);
@@ -299,7 +331,7 @@ TEST(TraceReaders, AFioLogOfSeveralFilesNeedsTheName) {
     const auto none = decode_any(std::as_bytes(std::span(log)), "g");
     ASSERT_FALSE(none.has_value());
     EXPECT_EQ(none.error(),
-              "the log has no request to the file g, but d (1 requests), e (1 requests)");
+              "the log has no request to the file g, but d (1 request), e (1 request)");
 }
 
 // fio writes these lines, and refuses to read them.
@@ -310,7 +342,7 @@ TEST(TraceReaders, ASyncOfARangeIsLeftOutAndCounted) {
     ASSERT_EQ(trace->requests.size(), 2u);
     EXPECT_EQ(trace->requests[1].op, Op::flush);
     EXPECT_EQ(trace->notes.front(),
-              "1 lines sync_file_range are left out: no block device has such an operation");
+              "1 line sync_file_range is left out: no block device has such an operation");
 }
 
 TEST(TraceReaders, ALastLineOfFioWithoutAnEndIsTakenAndTold) {
@@ -348,10 +380,64 @@ TEST(TraceReaders, ACsvFileOfSeveralDevicesNeedsTheName) {
     const std::string csv =
         "device,op,offset,bytes,received_ns\nnbd0,read,0,512,1\nnbd1,read,0,1024,2\n";
     EXPECT_EQ(refusal(csv),
-              "has several devices: nbd0 (1 requests), nbd1 (1 requests); name one with --device");
+              "has several devices: nbd0 (1 request), nbd1 (1 request); name one with --device");
     const auto one = decode_any(std::as_bytes(std::span(csv)), "nbd1");
     ASSERT_TRUE(one.has_value()) << one.error();
     EXPECT_EQ(one->requests.front().bytes, 1024u);
+}
+
+TEST(TraceReaders, ADeviceOfAnotherKindKeepsItsName) {
+    const std::string head = "device,op,offset,bytes,received_ns\n";
+    for (const std::string name : {"8:16", "sda", "/dev/nvme0n1", "dm-3", "a \"quoted\" one"}) {
+        const std::string text = "\"" + std::regex_replace(name, std::regex("\""), "\"\"") + "\"";
+        const auto trace = read(head + text + ",read,0,512,1\n");
+        ASSERT_TRUE(trace.has_value()) << trace.error();
+        const std::string csv = to_csv(*trace);
+        EXPECT_EQ(csv.find("nbd"), std::string::npos) << csv;
+        EXPECT_NE(to_json(*trace).find("{\"device\":" + json_string(name) + ","), std::string::npos)
+            << to_json(*trace);
+        EXPECT_EQ(to_perfetto(*trace).find("nbd"), std::string::npos) << to_perfetto(*trace);
+        const auto again = read(csv);
+        ASSERT_TRUE(again.has_value()) << again.error();
+        EXPECT_EQ(to_csv(*again), csv);
+        const auto ours = read(encode_file(*trace));
+        ASSERT_TRUE(ours.has_value()) << ours.error();
+        EXPECT_EQ(to_csv(*ours), csv);
+    }
+    EXPECT_EQ(refusal(head + "sda,read,0,512,1\nsdb,read,0,512,2\nsdb,read,0,512,3\n"),
+              "has several devices: sda (1 request), sdb (2 requests); name one with --device");
+    const std::string two = head + "8:0,read,0,512,1\n8:16,read,0,1024,2\n";
+    for (const char* name : {"8:16", "8,16"}) {
+        const auto one = decode_any(std::as_bytes(std::span(two)), name);
+        ASSERT_TRUE(one.has_value()) << one.error();
+        ASSERT_EQ(one->requests.size(), 1u);
+        EXPECT_EQ(one->requests[0].bytes, 1024u);
+        EXPECT_EQ(one->properties.at("device"), "8:16");
+    }
+    EXPECT_EQ(refusal(head + "a\x1b[2J,read,0,512,1\n"),
+              "line 2: the device is \"a\\u001b[2J\": it has control characters");
+}
+
+TEST(TraceReaders, ADiskOfBlktraceKeepsItsNumber) {
+    const auto trace = read(
+        "device,op,offset,bytes,received_ns,queued_ns,started_ns,finished_ns\n"
+        "259:16,read,0,512,1,2,3,4\n");
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    const auto again = read(to_blktrace(*trace).at(0));
+    ASSERT_TRUE(again.has_value()) << again.error();
+    EXPECT_EQ(again->properties.at("device"), "259:16");
+    EXPECT_EQ(to_csv(*again).find("nbd"), std::string::npos) << to_csv(*again);
+}
+
+// fio's --write_iolog opens its file for appending.
+TEST(TraceReaders, ALogThatFioHasAppendedIsNamedWithItsLine) {
+    for (const std::string version : {"2", "3"}) {
+        const std::string time = version == "3" ? "5 " : "";
+        const std::string log =
+            "fio version " + version + " iolog\n" + time + "d add\n" + time + "d read 0 512\n";
+        const std::string why = refusal(log + log);
+        EXPECT_EQ(why.find("line 4: another log of fio begins here"), 0u) << why;
+    }
 }
 
 TEST(TraceReaders, AWrongLogOfFioIsRefusedWithItsLine) {
@@ -365,7 +451,7 @@ TEST(TraceReaders, AWrongLogOfFioIsRefusedWithItsLine) {
     EXPECT_EQ(refusal("fio version 2 iolog\nd wait 9223372036854775807 0\n"),
               "line 2: too long to wait for");
     EXPECT_EQ(refusal("fio version 2 iolog\nd read 0 1\ne read 0 1\n"),
-              "has requests to several files: d (1 requests), e (1 requests); name one with "
+              "has requests to several files: d (1 request), e (1 request); name one with "
               "--device");
 }
 
