@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <string>
@@ -61,6 +63,11 @@ class WebTls : public ServedDevice {
         for (int i = 0; i < 3; ++i) ASSERT_EQ(client.try_read(0, 4096), 0);
     }
 
+    static std::string text_of(const std::string& file) {
+        std::ifstream stream(file);
+        return {std::istreambuf_iterator<char>(stream), {}};
+    }
+
     uint64_t resident_kib() { return memory_kib(web_->pid(), "VmRSS:"); }
 
     std::unique_ptr<Process> web_;
@@ -105,6 +112,53 @@ TEST_F(WebTls, OnlyClientsWithACertificateReadIfThatIsAsked) {
     const CommandResult revoked = curl("metrics", own_certificate());
     EXPECT_NE(revoked.status, 0);
     EXPECT_NE(revoked.output.find("revoked"), std::string::npos) << revoked.output;
+}
+
+TEST_F(WebTls, AHangupReadsTheCertificatesAgain) {
+    NEEDS("curl");
+    serve("memory:1M");
+    do_requests();
+    start_web({"--tls-verify-peer"});
+    expect_served();
+    std::ofstream(path("pki/ca-crl.pem")) << make_crl(path("pki"), {path("pki/client-cert.pem")});
+    expect_served();  // nothing was read again
+    web_->signal(SIGHUP);
+    EXPECT_TRUE(eventually([&] {
+        return curl("metrics", own_certificate()).output.find("revoked") != std::string::npos;
+    }));
+    std::filesystem::remove_all(path("pki"));
+    make_certificates(path("pki"));  // another authority
+    EXPECT_NE(curl("metrics", own_certificate()).status, 0);
+    web_->signal(SIGHUP);
+    EXPECT_TRUE(eventually([&] { return curl("metrics", own_certificate()).status == 0; }));
+    expect_served();
+    web_->signal(SIGTERM);
+    EXPECT_EQ(web_->wait(), 0);
+}
+
+TEST_F(WebTls, AHangupChangesNothingIfAFileIsWrong) {
+    NEEDS("curl");
+    serve("memory:1M");
+    do_requests();
+    std::ofstream(path("token")) << "0123456789abcdef\n";
+    start_web({"--token-file", path("token")});
+    const std::vector<std::string> first{"-H", "Authorization: Bearer 0123456789abcdef"};
+    const std::vector<std::string> second{"-H", "Authorization: Bearer fedcba9876543210"};
+    const auto is_served = [&](const std::vector<std::string>& with) {
+        return curl("metrics", with).output.find("blkscope_reads_completed") != std::string::npos;
+    };
+    std::ofstream(path("token")) << "fedcba9876543210\n";
+    std::filesystem::rename(path("pki/server-key.pem"), path("pki/away"));
+    web_->signal(SIGHUP);
+    EXPECT_TRUE(eventually([&] {
+        return text_of(path("web.err")).find("; everything stays as it was\n") != std::string::npos;
+    })) << text_of(path("web.err"));
+    EXPECT_TRUE(is_served(first));
+    EXPECT_FALSE(is_served(second));
+    std::filesystem::rename(path("pki/away"), path("pki/server-key.pem"));
+    web_->signal(SIGHUP);
+    EXPECT_TRUE(eventually([&] { return is_served(second); })) << text_of(path("web.err"));
+    EXPECT_FALSE(is_served(first));
 }
 
 TEST_F(WebTls, ATokenIsAskedForBehindTls) {

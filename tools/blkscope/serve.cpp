@@ -41,6 +41,7 @@
 #include "tools/blkscope/run_directory.hpp"
 #include "tools/blkscope/serve_config.hpp"
 #include "tools/blkscope/service.hpp"
+#include "tools/program/terminal_end.hpp"
 
 namespace blkscope {
 namespace {
@@ -116,18 +117,6 @@ void warn_of_backings(const Service& service) {
     }
 }
 
-// A shortage of descriptors or memory says nothing of the terminal, and must not end the server.
-bool has_terminal() {
-    const Descriptor terminal(::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC));
-    return terminal.is_open() || errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-}
-
-// nohup(1) has seen to it that the end of the terminal is not the end of the server.
-bool ignores_hangups() {
-    struct sigaction now {};
-    return sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
-}
-
 // To open a named pipe waits for its writer. The start may wait; clients of a server must not.
 void require_regular(const std::string& file) {
     std::error_code ignored;  // reading the file tells it
@@ -144,7 +133,7 @@ class Reloader {
   public:
     Reloader(asio::io_context& io, Service& service, const ServeOptions& options)
         : io_(io), service_(service), options_(options), signals_(io) {
-        if (options_.config_path.empty() && ignores_hangups()) return;
+        if (options_.config_path.empty() && program::ignores_hangups()) return;
         signals_.add(SIGHUP);
         wait();
     }
@@ -153,7 +142,7 @@ class Reloader {
     void wait() {
         signals_.async_wait([this](error_code error, int) {
             if (error) return;
-            const bool hung_up = had_terminal_ && !has_terminal();
+            const bool hung_up = had_terminal_ && !program::has_terminal();
             if (options_.config_path.empty() && hung_up) return io_.stop();
             wait();
             if (opening_) {
@@ -232,7 +221,7 @@ class Reloader {
     asio::signal_set signals_;
     std::optional<Opening> opening_;  // of a reload under way
     bool again_ = false;              // another signal has come meanwhile, or several
-    bool had_terminal_ = has_terminal();
+    bool had_terminal_ = program::has_terminal();
 };
 
 // Ends the process while a backing does not answer: its memory and its thread cannot be freed.

@@ -42,8 +42,9 @@ class Server::Loop {
     Loop(Descriptor listener, Handler& handler, const ServerLimits& limits,
          std::shared_ptr<const nbd::TlsContext> tls);
 
-    void run(int end);
+    void run(int told, const std::function<bool()>& obey);
     void stop() const;
+    void use(std::shared_ptr<const nbd::TlsContext> tls) { tls_ = std::move(tls); }
 
   private:
     enum class State { reading, writing, streaming, draining };
@@ -139,8 +140,8 @@ void Server::Loop::stop() const {
 }
 
 // A connection that was closed stays in the list until the turn ends, because an event may name it.
-void Server::Loop::run(int end) {
-    if (end >= 0) watch(EPOLL_CTL_ADD, end, EPOLLIN, &stop_);
+void Server::Loop::run(int told, const std::function<bool()>& obey) {
+    if (told >= 0) watch(EPOLL_CTL_ADD, told, EPOLLIN, &told);
     std::array<epoll_event, 64> events;
     for (;;) {
         const int count = epoll_wait(epoll_.get(), events.data(), events.size(), timeout_ms());
@@ -148,7 +149,11 @@ void Server::Loop::run(int end) {
         for (int i = 0; i < count; ++i) {
             const epoll_event& event = events[static_cast<size_t>(i)];
             if (event.data.ptr == &stop_) return;
-            turn(event);
+            if (event.data.ptr != &told) {
+                turn(event);
+            } else if (!obey()) {
+                return;
+            }
         }
         for (Connection& connection : connections_) {
             if (!std::exchange(connection.again, false)) continue;
@@ -412,8 +417,12 @@ Server::Server(Descriptor listener, Handler& handler, const ServerLimits& limits
 
 Server::~Server() = default;
 
-void Server::run(int end) {
-    loop_->run(end);
+void Server::run(int told, const std::function<bool()>& obey) {
+    loop_->run(told, obey);
+}
+
+void Server::use(std::shared_ptr<const nbd::TlsContext> tls) {
+    loop_->use(std::move(tls));
 }
 
 void Server::stop() const {

@@ -16,13 +16,14 @@
 // A client of TLS has two more buffers, of 64 and 128 KiB. Its handshake is within the time of a head.
 //
 // Ownership: owns its sockets; borrows the handler.
-// Threads:   one. stop() may be called by any thread and by a signal handler.
+// Threads:   one, that of run(). stop() may be called by any thread and by a signal handler.
 // Errors:    the constructor throws std::system_error. A client's failure ends that client only.
 // Source:    epoll(7), RFC 9112.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "base/descriptor.hpp"
@@ -63,8 +64,12 @@ class Server {
     ~Server();
     Server& operator=(Server&&) = delete;
 
-    /// Serves until stop(), or until `end`, a descriptor, can be read. -1: there is none.
-    void run(int end = -1);
+    /// Serves until stop(). When `told`, a descriptor, can be read, calls `obey`, which reads it and
+    /// says whether to go on. -1: there is none.
+    void run(int told = -1, const std::function<bool()>& obey = {});
+
+    /// The certificates and rules of the clients that come from now on, if the server has TLS.
+    void use(std::shared_ptr<const nbd::TlsContext> tls);
 
     void stop() const;
 

@@ -18,8 +18,10 @@
 
 #include "base/blocked_signals.hpp"
 #include "base/descriptor.hpp"
+#include "base/log_line.hpp"
 #include "base/throw_errno.hpp"
 #include "tools/program/print.hpp"
+#include "tools/program/terminal_end.hpp"
 #include "tools/web/access.hpp"
 #include "tools/web/pages.hpp"
 #include "tools/web/server.hpp"
@@ -103,6 +105,9 @@ class Site : public Handler {
         pages_.open();
     }
 
+    /// From the next request on.
+    void use(Access access) { access_ = std::move(access); }
+
     Response respond(const Request& request) override {
         const int status = access_.check(request);
         if (status != 200) return text_response(status, access_.refusal(request));
@@ -117,16 +122,61 @@ class Site : public Handler {
     Pages pages_;
 };
 
-// A descriptor that can be read when a signal has come that ends the server.
-Descriptor ending_signals() {
-    const sigset_t signals = signal_set({SIGINT, SIGTERM, SIGHUP});
-    if (const int error = pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
-        throw_errno("web: cannot block signals", error);
-    }
-    Descriptor descriptor(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!descriptor.is_open()) throw_errno("web: cannot wait for signals");
-    return descriptor;
+std::shared_ptr<const nbd::TlsContext> tls_of(const Options& options) {
+    return nbd::TlsContext::open(
+        {.mode = options.certificates.empty() ? nbd::TlsMode::off : nbd::TlsMode::require,
+         .certificates = options.certificates,
+         .verify_peer = options.verify_peer});
 }
+
+Access access_of(const Options& options) {
+    std::optional<std::string> token;
+    if (!options.token_file.empty()) token = read_token(options.token_file);
+    return {options.hosts, std::move(token)};
+}
+
+// The signals of the process, in a descriptor. SIGHUP reads the files of the command line again, unless the
+// terminal has gone that the server was started on, which ends it.
+class Signals {
+  public:
+    explicit Signals(const Options& options) : options_(options) {
+        sigset_t signals = signal_set({SIGINT, SIGTERM, SIGHUP});
+        if (const int error = pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
+            throw_errno("web: cannot block signals", error);
+        }
+        descriptor_ = Descriptor(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+        if (!descriptor_.is_open()) throw_errno("web: cannot wait for signals");
+    }
+
+    [[nodiscard]] int get() const { return descriptor_.get(); }
+
+    /// Obeys the signals that have come. False: one of them ends the server.
+    [[nodiscard]] bool obey(Server& server, Site& site) {
+        signalfd_siginfo signal{};
+        while (::read(descriptor_.get(), &signal, sizeof signal) == sizeof signal) {
+            const bool has_hung_up = had_terminal_ && !program::has_terminal();
+            if (signal.ssi_signo != SIGHUP) return false;
+            if (has_hung_up && !ignores_hangups_) return false;
+            if (!has_hung_up) reload(server, site);
+        }
+        return true;
+    }
+
+  private:
+    void reload(Server& server, Site& site) const try {
+        auto tls = tls_of(options_);
+        site.use(access_of(options_));
+        server.use(std::move(tls));
+        log_line("web: reloaded the files of the command line");
+    } catch (const std::exception& failure) {
+        log_line("web: reload: ", failure.what(), "; everything stays as it was");
+    }
+
+    const Options& options_;
+    const bool ignores_hangups_ = program::ignores_hangups();
+    const bool had_terminal_ = program::has_terminal();
+    Descriptor descriptor_;
+};
 
 std::string url_of(const ListenAddress& where, uint16_t port, bool has_tls) {
     if (!where.unix_path.empty()) return "unix:" + where.unix_path;
@@ -138,25 +188,21 @@ std::string url_of(const ListenAddress& where, uint16_t port, bool has_tls) {
 
 void run(const Options& options) {
     const ListenAddress where = parse_listen_address(options.listen);
-    std::optional<std::string> token;
-    if (!options.token_file.empty()) token = read_token(options.token_file);
-    if (!where.is_loopback() && !token && !options.verify_peer && !options.is_public) {
+    if (!where.is_loopback() && options.token_file.empty() && !options.verify_peer &&
+        !options.is_public) {
         throw std::invalid_argument(
             "web: beyond this machine give --tls-certs with --tls-verify-peer, or --token-file, or "
             "--public if every client may read");
     }
-    const auto tls = nbd::TlsContext::open(
-        {.mode = options.certificates.empty() ? nbd::TlsMode::off : nbd::TlsMode::require,
-         .certificates = options.certificates,
-         .verify_peer = options.verify_peer});
-    Site site(Access(options.hosts, std::move(token)), options.clients_named);
-    const Descriptor signals = ending_signals();
+    const auto tls = tls_of(options);
+    Site site(access_of(options), options.clients_named);
+    Signals signals(options);
     uint16_t port = where.port;
     const bool is_unix = !where.unix_path.empty();
     Server server(is_unix ? listen_unix(where.unix_path) : listen_tcp(where, port), site, {}, tls);
     const auto socket_file = file_at(where.unix_path);
     program::print(url_of(where, port, tls != nullptr) + "\n", "web: cannot write");
-    server.run(signals.get());
+    server.run(signals.get(), [&] { return signals.obey(server, site); });
     if (is_unix && file_at(where.unix_path) == socket_file) ::unlink(where.unix_path.c_str());
 }
 
