@@ -110,6 +110,8 @@ std::map<std::pair<int, int>, std::string> late_servers() try {
         return name == iostat::lateness_name || name.ends_with("_total");
     });
     for (const iostat::Device& one : devices) {
+        const auto times = iostat::of_transfers(one.histograms, "total");
+        if (!times || times->count() < iostat::requests_with_p99) continue;
         const auto sentence = iostat::late_server_text(one.histograms);
         if (sentence) sentences.emplace(std::pair(one.provider, one.instance), *sentence);
     }

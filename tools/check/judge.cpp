@@ -357,8 +357,10 @@ std::string late_text(const Condition& condition, const Interval& interval) {
                                     is_of_times ? condition.phase : "total");
     if (is_count || !lateness || !times) return {};
     const bool has_share = is_of_times && condition.figure != Figure::mean;
-    const auto p = has_share ? share_of(condition.figure) : kstat2::p99;
-    if (!iostat::is_noticeable(*lateness, *times, p)) return {};
+    const bool shows = has_share
+                           ? iostat::is_noticeable(*lateness, *times, share_of(condition.figure))
+                           : iostat::is_noticeable_in_mean(*lateness, *times);
+    if (!shows) return {};
     return program::shown(interval.now.device.name) + ": " + iostat::lateness_text(*lateness);
 }
 

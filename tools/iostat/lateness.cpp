@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "tools/program/time_text.hpp"
 
 namespace blkscope::iostat {
@@ -16,21 +19,44 @@ std::string bound_text(const Histogram& histogram, kstat2::PerMillion p) {
     return program::time_text(static_cast<double>(is_open ? last : last + 1), 6);
 }
 
+// Of the times, each taken as its bucket's lower bound.
+double least_sum(const Histogram& histogram) {
+    double sum = 0;
+    for (uint32_t i = 0; i < histogram.counts.size(); ++i) {
+        sum += static_cast<double>(histogram.counts[i]) *
+               static_cast<double>(histogram.shape.lower(i));
+    }
+    return sum;
+}
+
 }  // namespace
 
 bool is_noticeable(const Histogram& lateness, const Histogram& times, kstat2::PerMillion p) {
     if (lateness.unit != "ns" || times.unit != "ns") return false;
-    const auto late = percentile(lateness, p);
+    std::vector<uint64_t> counts = lateness.counts;
+    const uint64_t unplanned = times.count() - std::min(times.count(), lateness.count());
+    if (counts.empty()) return false;
+    counts.front() += unplanned;
+    const auto late = kstat2::percentile_bucket(counts, p);
     const auto took = percentile(times, p);
-    return late && took && *late >= *took / share_min;
+    if (!late || !took) return false;
+    const uint64_t late_ns = lateness.shape.lower(static_cast<uint32_t>(*late));
+    return late_ns > 0 && late_ns >= *took / share_min;
+}
+
+bool is_noticeable_in_mean(const Histogram& lateness, const Histogram& times) {
+    if (lateness.unit != "ns" || times.unit != "ns") return false;
+    const double late_ns = least_sum(lateness);
+    return late_ns > 0 && late_ns >= least_sum(times) / share_min;
 }
 
 std::string lateness_text(const Histogram& lateness) {
     const std::string most = bound_text(lateness, kstat2::whole);
     return fmt::format(
-        "the server itself ended requests late: p99 {}, max {}, of {} requests, so figures above "
+        "the server itself ended requests late: p99 {}, max {}, of {} request{}, so figures above "
         "the model's by up to {} are the machine's",
-        bound_text(lateness, kstat2::p99), most, lateness.count(), most);
+        bound_text(lateness, kstat2::p99), most, lateness.count(), lateness.count() == 1 ? "" : "s",
+        most);
 }
 
 std::optional<std::string> late_server_text(const Histograms& interval) {

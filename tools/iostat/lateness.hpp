@@ -22,9 +22,17 @@ namespace blkscope::iostat {
 inline constexpr std::string_view lateness_name = "model_lateness";
 
 /// Whether the lateness is a tenth of the times or more, both at the percentile `p`. Less is what
-/// any machine needs to wake a thread. False if either histogram has no requests.
+/// any machine needs to wake a thread. Requests that no model planned were not late, so a few late ones
+/// among many do not show in a percentile. False if either histogram has no requests.
 [[nodiscard]] bool is_noticeable(const Histogram& lateness, const Histogram& times,
                                  kstat2::PerMillion p);
+
+/// Whether all lateness together is a tenth of all times or more.
+[[nodiscard]] bool is_noticeable_in_mean(const Histogram& lateness, const Histogram& times);
+
+/// Fewer requests have no p99 of their own: it is their slowest one. A list that shows no times says
+/// nothing of them.
+inline constexpr uint64_t requests_with_p99 = 100;
 
 /// "the server itself ended requests late: p99 5ms, ...": the sentence about one interval's lateness.
 [[nodiscard]] std::string lateness_text(const Histogram& lateness);

@@ -380,6 +380,27 @@ TEST_F(CheckJudge, AServerThatIsLateItselfIsToldOf) {
               "figures above the model's by up to 5ms are the machine's");
     EXPECT_EQ(line_of("late(nbd0) < 1ms"),
               "false: late(nbd0) < 1ms: nbd0 4.5ms to below 5ms, 1020 requests");
+    EXPECT_EQ(late("mean(nbd0.read) < 5ms"), "");  // 0.1 s of 1.1 s
+    EXPECT_EQ(late("rate(nbd0.read) > 1"), "");
+    add("read_total", 6 * ms, 20);
+    add("model_lateness", 4'700'000, 20);
+    EXPECT_NE(late("mean(nbd0.read) < 5ms"), "");
+}
+
+// The only request with a model is late, among a thousand without one.
+TEST_F(CheckJudge, ALateRequestThatShowsInNoFigureIsNotToldOf) {
+    add("read_total", ms, 1000);
+    old().emplace("model_lateness", times({}));
+    device().histograms.emplace("model_lateness", times({}));
+    add("model_lateness", 50 * ms, 1);
+    const auto late = [&](const char* condition) { return judge_all(condition).front().late; };
+    EXPECT_EQ(late("p99(nbd0.read) < 5ms"), "");
+    EXPECT_EQ(late("mean(nbd0.read) < 5ms"), "");
+    add("read_total", 51 * ms, 1);
+    EXPECT_EQ(late("p99.9(nbd0.read) < 5ms"), "");
+    EXPECT_EQ(
+        late("max(nbd0.read) < 5ms").find("of 1 request, so"),
+        std::string("nbd0: the server itself ended requests late: p99 55ms, max 55ms, ").size());
 }
 
 TEST_F(CheckJudge, AHostileNameStaysInItsLine) {
