@@ -21,6 +21,7 @@
 #include "tools/program/kstats.hpp"
 #include "tools/program/left_out.hpp"
 #include "tools/program/main.hpp"
+#include "tools/program/no_providers.hpp"
 #include "tools/program/print.hpp"
 #include "tools/program/replace_file.hpp"
 
@@ -109,6 +110,7 @@ int save(const std::string& path) {
         throw std::runtime_error(std::string("cannot write ") + failure.what());
     }
     if (reader.is_partial()) program::complain(program::shortage_text("blkscope: check"));
+    program::complain_of_no_providers("blkscope: check", look.devices.empty());
     for (const std::string& what : reader.unread()) {
         program::complain("blkscope: check: " + program::shown(what) +
                           " could not be read, so it is not in the report\n");
@@ -168,6 +170,7 @@ int measure(const Options& options, const std::vector<Condition>& conditions) {
         }
     }
     if (reader.is_partial()) program::complain(program::shortage_text("blkscope: check"));
+    program::complain_of_no_providers("blkscope: check", findings.has(Verdict::unmeasured));
     try {
         program::print(options.json ? json_text(findings) : text_of(findings));
     } catch (const std::system_error& failure) {  // a condition that fails must still fail

@@ -12,6 +12,7 @@
 #include "tools/gstat/report.hpp"
 #include "tools/gstat/screen.hpp"
 #include "tools/program/left_out.hpp"
+#include "tools/program/no_providers.hpp"
 #include "tools/program/signals.hpp"
 
 namespace blkscope::gstat {
@@ -46,6 +47,7 @@ std::string Batch::report(const Snapshot& before, const Snapshot& now) const {
 void Batch::run() {
     if (options_.csv) print(csv_header(options_));
     Snapshot before = reader_.take();
+    program::complain_of_no_providers("gstat", true);
     // As FreeBSD's: reports without end begin at once, with one over no time, whose rates are 0.
     if (!options_.once) print(report(before, before));
     const hrtime_t interval_ns = std::chrono::nanoseconds(options_.interval).count();

@@ -14,6 +14,7 @@
 #include "base/run_directory.hpp"
 #include "base/throw_errno.hpp"
 #include "tools/iostat/host.hpp"
+#include "tools/program/no_providers.hpp"
 
 namespace blkscope::iostat {
 namespace {
@@ -221,7 +222,7 @@ std::string run_directory() {
 
 std::string no_devices_text(const std::vector<std::string>& names) {
     const std::string place = run_directory();
-    if (names.empty()) return "no devices in " + place + "; start a server with 'blkscope serve'";
+    if (names.empty()) return program::no_devices_text();
     return fmt::format("no device named {} in {}; 'blkscope list' shows those that are served",
                        fmt::join(names, " or "), place);
 }

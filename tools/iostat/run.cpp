@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <ctime>
 #include <optional>
 #include <stdexcept>
@@ -18,6 +17,7 @@
 #include "tools/iostat/report.hpp"
 #include "tools/iostat/summary.hpp"
 #include "tools/program/main.hpp"
+#include "tools/program/no_providers.hpp"
 #include "tools/program/pace.hpp"
 #include "tools/program/signals.hpp"
 #include "tools/program/stamp.hpp"
@@ -116,14 +116,8 @@ void Run::require_all(const Snapshot& shown) const {
     if (shown.empty()) throw std::runtime_error(no_devices_text());
 }
 
-// Who names a folder expects the statistics of a server there, beside those of the machine.
-bool has_own_run_directory() {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread sets a variable
-    const char* const named = std::getenv("KSTAT_DIR");
-    return named != nullptr && *named != '\0';
-}
-
-// Prints one line about each missing device, and one if there is no device at all.
+// Prints one line about each missing device, and one if there is no device at all. Who names
+// a folder expects the statistics of a server there, beside those of the machine.
 void Run::tell_of_devices(const Snapshot& shown) {
     std::vector<std::string> untold;
     for (const std::string& name : missing_) {
@@ -135,7 +129,7 @@ void Run::tell_of_devices(const Snapshot& shown) {
     if (none_at_all || !untold.empty()) {
         complain("iostat: " + no_devices_text(untold) + "\n");
     } else if (options_.devices.empty() && !missed_devices_ && !reader_.any_provider() &&
-               has_own_run_directory()) {
+               program::has_own_run_directory()) {
         complain("iostat: " + no_devices_text() + ", or correct KSTAT_DIR\n");
         missed_devices_ = true;
     }

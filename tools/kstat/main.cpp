@@ -4,11 +4,13 @@
 
 #include <ctime>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/kstat/options.hpp"
 #include "tools/kstat/reader.hpp"
 #include "tools/kstat/report.hpp"
+#include "tools/program/no_providers.hpp"
 #include "tools/program/pace.hpp"
 #include "tools/program/signals.hpp"
 #include "tools/program/stamp.hpp"
@@ -26,12 +28,16 @@ int run(const Options& options) {
     Reader reader(options);
     Reporter reporter(options);
     bool was_partial = false;
+    bool is_first = true;
     try {
         do {
             const std::vector<Reading> kstats = reader.read();
             if (reader.is_partial() && !was_partial) {
                 was_partial = true;
                 program::complain(program::shortage_text("kstat"));
+            }
+            if (std::exchange(is_first, false) && !options.quiet) {
+                program::complain_of_no_providers("kstat", kstats.empty());
             }
             std::string text = reporter.report(kstats, std::time(nullptr));
             if (!pace.at_last()) text += '\n';

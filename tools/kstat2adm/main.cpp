@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "tools/kstat2adm/command.hpp"
+#include "tools/program/no_providers.hpp"
 
 namespace blkscope::kstat2adm {
 namespace {
@@ -42,6 +43,7 @@ int list(kstat2_handle_t handle) {
     if (status != KSTAT2_S_OK) return exit_status(status, "cannot list");
     const std::string text = list_text({optionals, count});
     kstat2_optional_list_free(&optionals);
+    program::complain_of_no_providers("kstat2adm", count == 0);
     return print(text);
 }
 

@@ -20,6 +20,7 @@
 #include "tools/check/judge.hpp"
 #include "tools/check/options.hpp"
 #include "tools/program/left_out.hpp"
+#include "tools/program/no_providers.hpp"
 #include "tools/program/print.hpp"
 #include "tools/program/read_file.hpp"
 #include "tools/program/replace_file.hpp"
@@ -176,6 +177,12 @@ void judge_run(const std::vector<check::Condition>& conditions, const Observer& 
     run.late = late_servers(recording, run.findings);
 }
 
+bool any_served(const Recording& recording) {
+    const auto is_served = [](const web::DeviceLook& one) { return web::is_served(one); };
+    return std::ranges::any_of(recording.devices_at_end(), is_served) ||
+           std::ranges::any_of(recording.first.devices, is_served);
+}
+
 // Without conditions the command has said what there is to say.
 void print_outcome(const Run& run, const Outcome& outcome) {
     std::string text;
@@ -269,6 +276,9 @@ int run(const Options& options) {
         throw std::runtime_error("report: no look at the devices: " + observer.why());
     }
     judge_run(conditions, observer, run);
+    if (!any_served(observer.recording())) {
+        program::complain("blkscope: report: " + program::no_devices_text() + "\n");
+    }
     const Outcome outcome = outcome_of(run);
     const std::string data = json_document(run, observer.recording());
     std::exception_ptr unwritten;  // the lines are told all the same

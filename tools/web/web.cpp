@@ -20,6 +20,7 @@
 #include "base/descriptor.hpp"
 #include "base/log_line.hpp"
 #include "base/throw_errno.hpp"
+#include "tools/program/no_providers.hpp"
 #include "tools/program/print.hpp"
 #include "tools/program/terminal_end.hpp"
 #include "tools/web/access.hpp"
@@ -202,6 +203,7 @@ void run(const Options& options) {
     Server server(is_unix ? listen_unix(where.unix_path) : listen_tcp(where, port), site, {}, tls);
     const auto socket_file = file_at(where.unix_path);
     program::print(url_of(where, port, tls != nullptr) + "\n", "web: cannot write");
+    program::complain_of_no_providers("blkscope: web", true);
     server.run(signals.get(), [&] { return signals.obey(server, site); });
     if (is_unix && file_at(where.unix_path) == socket_file) ::unlink(where.unix_path.c_str());
 }
