@@ -6,17 +6,23 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "base/text_encoding.hpp"
 #include "tools/program/foreign_json.hpp"
 #include "tools/program/json.hpp"
 #include "tools/report/document.hpp"
+#include "trace/foreign.hpp"
+#include "trace/readers.hpp"
 
 namespace blkscope::report {
 namespace {
@@ -97,12 +103,37 @@ json loaded(const json& samples) {
     return json::array_t(begin + 1, end - 1);
 }
 
-json parse(const std::string& data) {
-    json report = program::parse_foreign(data);
-    if (!report.is_object() || report.value("schema", "") != "blkscope.report/1") {
-        throw std::invalid_argument("report: the file has no report of blkscope");
+// The data of a report: of a page the content of its script.
+std::string data_in(const std::string& file) {
+    const size_t begin = file.find(data_begin);
+    if (begin == std::string::npos) return std::string(without_mark(file));
+    const size_t from = begin + data_begin.size();
+    return file.substr(from, file.find(data_end, from) - from);
+}
+
+// What a file is that has no report inside, for the message.
+std::string other_kind(const std::string& content) {
+    if (content.empty()) return "it is empty";
+    const auto bytes = std::as_bytes(std::span(content));
+    if (trace::is_trace(bytes)) {
+        return "it is a trace, which 'blkscope explain' and 'blkscope predict' read";
     }
-    return report;
+    const std::string kind = trace::foreign_kind(content);
+    return kind.empty() ? "" : "it is " + kind;
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+    throw std::invalid_argument(fmt::format("report: {}: {}", path, why));
+}
+
+json parse(const SavedReport& saved) {
+    json report = program::parse_foreign(data_in(saved.content));
+    if (report.is_object() && report.value("schema", json()) == "blkscope.report/1") return report;
+    if (report.is_discarded() && saved.content.find("blkscope.report/1") != std::string::npos) {
+        refuse(saved.path, "its report is cut off or damaged");
+    }
+    const std::string kind = other_kind(saved.content);
+    refuse(saved.path, "no report of blkscope is inside" + (kind.empty() ? "" : "; " + kind));
 }
 
 // A client's name does not say that it is the same client.
@@ -113,14 +144,6 @@ bool is_client(const std::string& device) {
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 constexpr Estimate no_value{no_number, no_number, no_number};
 
-Compared without_values(const json& device, const char* figure, bool differs) {
-    return {.device = device.at("device").get<std::string>(),
-            .figure = figure,
-            .before = no_value,
-            .after = no_value,
-            .differs = differs};
-}
-
 double distance(const Compared& one) {
     return std::abs(one.before.value - one.after.value);
 }
@@ -130,66 +153,145 @@ bool is_no_noise(const Compared& one) {
     return are_apart && distance(one) > one.distance_min;
 }
 
-void add_row(std::vector<Compared>& all, Compared row) {
-    if (row.before.value == 0 && row.after.value == 0) return;
-    const double larger = std::max(row.before.value, row.after.value);
-    row.differs = is_no_noise(row) && distance(row) > share_min * larger;
-    all.push_back(std::move(row));
-}
+// ---- The figures of a run ----
+
+// A figure of any device.
+struct Kind {
+    std::string name;
+    double distance_min;
+    Worse worse;
+    std::function<std::optional<Estimate>(const json& samples)> of;
+};
 
 std::optional<Estimate> in_ms(std::optional<Estimate> ns) {
     if (!ns) return {};
     return Estimate{ns->value / ns_per_ms, ns->low / ns_per_ms, ns->high / ns_per_ms};
 }
 
-void compare_percentiles(const std::string& device, const json& before, const json& after,
-                         std::vector<Compared>& all) {
-    for (const std::string operation : {"read", "write", "flush", "trim", "write_zeroes"}) {
-        for (const Percentile& one : percentiles) {
-            const auto first = in_ms(percentile_of(before, operation, one.share));
-            const auto second = in_ms(percentile_of(after, operation, one.share));
-            if (!first || !second) continue;
-            const char* const name = operation == "write_zeroes" ? "zeroes" : operation.c_str();
-            add_row(all, {.device = device,
-                          .figure = fmt::format("{} {}, ms", name, one.name),
-                          .before = *first,
-                          .after = *second,
-                          .distance_min = time_distance_min,
-                          .worse = Worse::more});
+const std::vector<Kind>& kinds() {
+    static const std::vector<Kind> all = [] {
+        std::vector<Kind> made;
+        for (const Figure& one : figures) {
+            made.push_back({one.name, one.distance_min, one.worse, [&one](const json& samples) {
+                                return mean_of(samples, one.of, one.key);
+                            }});
+        }
+        for (const std::string operation : {"read", "write", "flush", "trim", "write_zeroes"}) {
+            const std::string shown = operation == "write_zeroes" ? "zeroes" : operation;
+            for (const Percentile& one : percentiles) {
+                made.push_back({fmt::format("{} {}, ms", shown, one.name), time_distance_min,
+                                Worse::more, [operation, &one](const json& samples) {
+                                    return in_ms(percentile_of(samples, operation, one.share));
+                                }});
+            }
+        }
+        return made;
+    }();
+    return all;
+}
+
+// By the device's name, in the order of kinds().
+using RunFigures = std::map<std::string, std::vector<std::optional<Estimate>>>;
+
+struct RunData {
+    json report;
+    std::vector<std::string> devices;  // in the order of the report
+    RunFigures figures;
+    std::vector<std::string> late;
+};
+
+RunData run_data(const SavedReport& saved) try {
+    RunData run{.report = parse(saved), .devices = {}, .figures = {}, .late = {}};
+    for (const json& device : run.report.at("devices")) {
+        const std::string name = device.at("device").get<std::string>();
+        if (is_client(name)) continue;
+        const json samples = loaded(device.at("samples"));
+        auto& found = run.figures[name];
+        if (!found.empty()) refuse(saved.path, "its report has a device twice");
+        run.devices.push_back(name);
+        for (const Kind& kind : kinds()) found.push_back(kind.of(samples));
+    }
+    if (!run.report.contains("late")) return run;
+    for (const json& line : run.report.at("late")) {
+        run.late.push_back(program::shown(line.get<std::string>()));
+    }
+    return run;
+} catch (const json::exception&) {
+    refuse(saved.path, "its report is not whole");
+}
+
+std::vector<RunData> runs_of(const std::vector<SavedReport>& side) {
+    std::vector<RunData> runs;
+    for (const SavedReport& saved : side) runs.push_back(run_data(saved));
+    return runs;
+}
+
+// ---- Both sides ----
+
+Compared without_values(const std::string& device, const char* figure, bool differs) {
+    return {.device = device,
+            .figure = figure,
+            .before = no_value,
+            .after = no_value,
+            .differs = differs};
+}
+
+// Of the runs that have the figure.
+std::vector<Estimate> values_of(const std::vector<RunData>& runs, const std::string& device,
+                                size_t kind) {
+    std::vector<Estimate> values;
+    for (const RunData& run : runs) {
+        const auto found = run.figures.find(device);
+        if (found != run.figures.end() && found->second[kind]) {
+            values.push_back(*found->second[kind]);
         }
     }
+    return values;
 }
 
-void compare_devices(const json& before, const json& after, std::vector<Compared>& all) {
-    const json first = loaded(before.at("samples"));
-    const json second = loaded(after.at("samples"));
-    const std::string device = before.at("device").get<std::string>();
-    const size_t rows_before = all.size();
-    for (const Figure& figure : figures) {
-        const auto one = mean_of(first, figure.of, figure.key);
-        const auto other = mean_of(second, figure.of, figure.key);
-        if (!one || !other) continue;
-        add_row(all, {.device = device,
-                      .figure = figure.name,
-                      .before = *one,
-                      .after = *other,
-                      .distance_min = figure.distance_min,
-                      .worse = figure.worse});
+bool has_device(const std::vector<RunData>& runs, const std::string& device) {
+    return std::ranges::any_of(runs,
+                               [&](const RunData& run) { return run.figures.contains(device); });
+}
+
+// Each name once, in the order of the first run that has it.
+std::vector<std::string> devices_of(const std::vector<RunData>& runs) {
+    std::vector<std::string> names;
+    for (const RunData& run : runs) {
+        for (const std::string& name : run.devices) {
+            if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+        }
     }
-    compare_percentiles(device, first, second, all);
-    if (all.size() == rows_before) all.push_back(without_values(before, nothing, false));
+    return names;
 }
 
-// Adds a row for each device of `report` that `other` lacks.
-void add_missing(const json& report, const json& other, const char* figure,
-                 std::vector<Compared>& all) {
-    for (const json& device : report.at("devices")) {
-        if (is_client(device.at("device").get<std::string>())) continue;
-        const auto is_same = [&](const json& one) {
-            return one.at("device") == device.at("device");
-        };
-        if (std::ranges::any_of(other.at("devices"), is_same)) continue;
-        all.push_back(without_values(device, figure, true));
+void add_rows(std::vector<Compared>& all, const std::string& device,
+              const std::vector<RunData>& before, const std::vector<RunData>& after) {
+    const size_t rows_before = all.size();
+    for (size_t i = 0; i < kinds().size(); ++i) {
+        const std::vector<Estimate> first = values_of(before, device, i);
+        const std::vector<Estimate> second = values_of(after, device, i);
+        if (first.empty() || second.empty()) continue;
+        const Spread spread = spread_of(first, second);
+        Compared row{.device = device,
+                     .figure = kinds()[i].name,
+                     .before = of_runs(first, spread),
+                     .after = of_runs(second, spread),
+                     .distance_min = kinds()[i].distance_min,
+                     .worse = kinds()[i].worse};
+        if (row.before.value == 0 && row.after.value == 0) continue;
+        const double larger = std::max(row.before.value, row.after.value);
+        row.differs = is_no_noise(row) && distance(row) > share_min * larger;
+        all.push_back(std::move(row));
+    }
+    if (all.size() == rows_before) all.push_back(without_values(device, nothing, false));
+}
+
+void add_late(const std::vector<RunData>& runs, const std::string& side,
+              std::vector<std::string>& lines) {
+    for (size_t i = 0; i < runs.size(); ++i) {
+        const std::string run = runs.size() > 1 ? fmt::format("{} {}", side, i + 1) : side;
+        for (const std::string& line : runs[i].late) lines.push_back(run + ": " + line);
     }
 }
 
@@ -272,29 +374,29 @@ std::string hidden_text(const std::vector<Compared>& all, double share) {
 
 }  // namespace
 
-std::string data_in(const std::string& file) {
-    const size_t begin = file.find(data_begin);
-    if (begin == std::string::npos) return file;
-    const size_t from = begin + data_begin.size();
-    return file.substr(from, file.find(data_end, from) - from);
-}
-
-std::vector<Compared> compare(const std::string& before, const std::string& after) try {
-    const json one = parse(before);
-    const json other = parse(after);
-    std::vector<Compared> all;
-    for (const json& device : one.at("devices")) {
-        const std::string name = device.at("device").get<std::string>();
-        if (is_client(name)) continue;
-        for (const json& same : other.at("devices")) {
-            if (same.at("device") == name) compare_devices(device, same, all);
-        }
+Comparison compare(const std::vector<SavedReport>& before, const std::vector<SavedReport>& after) {
+    const std::vector<RunData> first = runs_of(before);
+    const std::vector<RunData> second = runs_of(after);
+    Comparison all{.rows = {},
+                   .late = {},
+                   .before = first.front().report.dump(),
+                   .after = second.front().report.dump(),
+                   .before_runs = first.size(),
+                   .after_runs = second.size()};
+    for (const std::string& device : devices_of(first)) {
+        if (has_device(second, device)) add_rows(all.rows, device, first, second);
     }
-    add_missing(one, other, only_before, all);
-    add_missing(other, one, only_after, all);
+    for (const std::string& device : devices_of(first)) {
+        if (has_device(second, device)) continue;
+        all.rows.push_back(without_values(device, only_before, true));
+    }
+    for (const std::string& device : devices_of(second)) {
+        if (has_device(first, device)) continue;
+        all.rows.push_back(without_values(device, only_after, true));
+    }
+    add_late(first, "before", all.late);
+    add_late(second, "after", all.late);
     return all;
-} catch (const json::exception&) {
-    throw std::invalid_argument("report: the file has no whole report of blkscope");
 }
 
 std::optional<double> slower_share(const std::string& text) {
@@ -326,20 +428,6 @@ Gate gate(const std::vector<Compared>& all, double share) {
                               fmt::join(why, "; "))};
 }
 
-std::vector<std::string> late_in(const std::string& before, const std::string& after) try {
-    std::vector<std::string> lines;
-    for (const auto& [side, data] : {std::pair("before", &before), {"after", &after}}) {
-        const json report = parse(*data);
-        if (!report.contains("late")) continue;
-        for (const json& line : report.at("late")) {
-            lines.push_back(fmt::format("{}: {}", side, program::shown(line.get<std::string>())));
-        }
-    }
-    return lines;
-} catch (const json::exception&) {
-    throw std::invalid_argument("report: the file has no whole report of blkscope");
-}
-
 std::string comparison_text(const std::vector<Compared>& all) {
     std::string text = fmt::format("{:<16} {:<18} {:>10} {:>10} {:>9} {:>9}\n", "device", "figure",
                                    "before", "after", "change", "noise");
@@ -353,18 +441,18 @@ std::string comparison_text(const std::vector<Compared>& all) {
     return text;
 }
 
-std::string comparison_data(const std::string& before, const std::string& after,
-                            const std::vector<Compared>& all, const std::optional<Gate>& gate) {
+std::string comparison_data(const Comparison& all, const std::optional<Gate>& gate) {
     using program::Json;
     Json rows = Json::array();
-    for (const Compared& one : all) rows.push_back(json_of(one));
-    const auto line = [](const std::string& data) { return parse(data).dump(); };
+    for (const Compared& one : all.rows) rows.push_back(json_of(one));
     const Json failed = gate ? Json(gate->is_failed) : Json();
     const Json headline = gate ? Json(gate->headline) : Json();
-    return "{\"schema\":\"blkscope.comparison/1\",\"failed\":" + failed.line() +
-           ",\"headline\":" + headline.line() + ",\"late\":" + Json(late_in(before, after)).line() +
-           ",\"rows\":" + rows.line() + ",\"before\":" + line(before) +
-           ",\"after\":" + line(after) + "}\n";
+    return fmt::format(
+        R"({{"schema":"blkscope.comparison/1","failed":{},"headline":{},"late":{},"before_runs":{},)"
+        R"("after_runs":{},"rows":{},"before":{},"after":{}}})"
+        "\n",
+        failed.line(), headline.line(), Json(all.late).line(), all.before_runs, all.after_runs,
+        rows.line(), all.before, all.after);
 }
 
 std::string comparison_document(const std::string& data) {

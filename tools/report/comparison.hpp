@@ -1,4 +1,4 @@
-// Two runs side by side, and which figures differ by more than noise.
+// Two runs side by side, or several of each side, and which figures differ by more than noise.
 //
 //     before       ├─── 12 ───┤                     each figure with its interval: estimate.hpp
 //     after                        ├─── 24 ───┤     apart: they differ
@@ -8,9 +8,10 @@
 //
 // Units:     of each figure its own: requests, bytes or milliseconds.
 // Ownership: nothing is kept. Threads: any.
-// Errors:    std::invalid_argument for a text that is no report.
+// Errors:    std::invalid_argument for a text that is no report; the message names its file.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,14 +41,29 @@ struct Gate {
     std::string headline;  // "FAILED: ..." or "PASSED: ..."
 };
 
-/// The data of a report: a file of HTML or of JSON.
-[[nodiscard]] std::string data_in(const std::string& file);
+/// The content of a file, HTML or JSON, that should have a report inside.
+struct SavedReport {
+    std::string path;
+    std::string content;
+};
 
-/// The figures of the devices that are in both. A figure without a value in a run is left out. The
-/// rates of an idle run are zero. A device that is in one report alone has one row, "only in before"
+struct Comparison {
+    std::vector<Compared> rows;
+    /// A line for each server that was late itself in a run, as its report has it.
+    std::vector<std::string> late;
+    std::string before;  // the data of the first run of each side, in one line
+    std::string after;
+    size_t before_runs = 1;
+    size_t after_runs = 1;
+};
+
+/// The figures of the devices that are in both. With several runs of a side, each figure is the mean
+/// of those runs that have it. A figure without a value on a side is left out. The
+/// rates of an idle run are zero. A device that is on one side alone has one row, "only in before"
 /// or "only in after". A device without any figure has one row, "nothing to compare". Neither
 /// row has values: they are NaN.
-[[nodiscard]] std::vector<Compared> compare(const std::string& before, const std::string& after);
+[[nodiscard]] Comparison compare(const std::vector<SavedReport>& before,
+                                 const std::vector<SavedReport>& after);
 
 /// The share of "10%" or "2.5 %"; none for another text.
 [[nodiscard]] std::optional<double> slower_share(const std::string& text);
@@ -56,15 +72,11 @@ struct Gate {
 /// if a device of `before` has nothing to compare.
 [[nodiscard]] Gate gate(const std::vector<Compared>& figures, double share);
 
-/// A line for each server that was late itself in a run, as its report has it.
-[[nodiscard]] std::vector<std::string> late_in(const std::string& before, const std::string& after);
-
 /// A line for each figure; those that differ have a mark. A last line if no device is in both.
 [[nodiscard]] std::string comparison_text(const std::vector<Compared>& figures);
 
 /// The data, schema blkscope.comparison/1. Without a gate there is no verdict.
-[[nodiscard]] std::string comparison_data(const std::string& before, const std::string& after,
-                                          const std::vector<Compared>& figures,
+[[nodiscard]] std::string comparison_data(const Comparison& comparison,
                                           const std::optional<Gate>& gate);
 
 /// The HTML file, with this data.

@@ -21,8 +21,14 @@ constexpr double endless = std::numeric_limits<double>::infinity();
 constexpr std::array<double, parts_max - 1> student_t{127.32, 14.089, 7.453, 5.598, 4.773,
                                                       4.317,  4.029,  3.833, 3.690};
 
-double t_of(size_t parts) {
-    return student_t[std::min(parts, parts_max) - 2];
+double t_of(size_t freedom) {
+    return student_t[std::min(freedom, student_t.size()) - 1];
+}
+
+double mean_of(const std::vector<Estimate>& runs) {
+    double sum = 0;
+    for (const Estimate& run : runs) sum += run.value;
+    return sum / static_cast<double>(runs.size());
 }
 
 // The samples of each part, as indices from and to.
@@ -112,7 +118,7 @@ std::optional<Estimate> mean_of(const json& samples, Sum (*of)(const json&, cons
     double squares = 0;
     for (const double value : values) squares += (value - mean) * (value - mean);
     const auto count = static_cast<double>(values.size());
-    const double half = t_of(values.size()) * std::sqrt(squares / (count - 1) / count);
+    const double half = t_of(values.size() - 1) * std::sqrt(squares / (count - 1) / count);
     return Estimate{mean, std::max(mean - half, 0.0), mean + half};
 }
 
@@ -136,11 +142,39 @@ std::optional<Estimate> percentile_of(const json& samples, const std::string& op
     const double variance =
         std::max({share * (1 - share) / count, variance_of_share(parts, all, at->first),
                   variance_of_share(parts, all, at->second.upper)});
-    const double half = t_of(parts.size()) * std::sqrt(variance) * count;
+    const double half = t_of(parts.size() - 1) * std::sqrt(variance) * count;
     const double low_rank = share * count - half;
     const double high_rank = share * count + half + 1;
     return Estimate{at->second.upper, low_rank < 1 ? 0 : covering(all, low_rank)->first,
                     high_rank > count ? endless : upper_edge(covering(all, high_rank))};
+}
+
+Spread spread_of(const std::vector<Estimate>& one, const std::vector<Estimate>& other) {
+    Spread spread;
+    double squares = 0;
+    for (const std::vector<Estimate>* runs : {&one, &other}) {
+        const double mean = mean_of(*runs);
+        for (const Estimate& run : *runs) squares += std::pow(run.value - mean, 2);
+        spread.freedom += runs->size() - 1;
+    }
+    if (spread.freedom == 0) return spread;
+    spread.deviation = std::sqrt(squares / static_cast<double>(spread.freedom));
+    return spread;
+}
+
+Estimate of_runs(const std::vector<Estimate>& runs, const Spread& spread) {
+    if (spread.freedom == 0) return runs.front();
+    const double root = std::sqrt(static_cast<double>(runs.size()));
+    const double half = t_of(spread.freedom) * spread.deviation / root;
+    const double mean = mean_of(runs);
+    double below = 0;
+    double above = 0;
+    for (const Estimate& run : runs) {
+        below += (run.value - run.low) / static_cast<double>(runs.size());
+        above += (run.high - run.value) / static_cast<double>(runs.size());
+    }
+    return {mean, std::max(mean - std::max(below / root, half), 0.0),
+            mean + std::max(above / root, half)};
 }
 
 }  // namespace blkscope::report

@@ -7,7 +7,7 @@
 //
 // Requests that follow one another are alike, so they are not counted as independent: the error comes
 // from the parts. What is alike for longer than a part, or differs from run to run, no single run
-// can show. Against that stands the level of 99.5 %: two intervals of one true value, of the normal
+// can show: several runs can, by the spread of their values. Against that stands the level of 99.5 %: two intervals of one true value, of the normal
 // distribution, are apart in less than 1 of 10,000 cases.
 //
 // Units:   of each figure its own; of percentiles nanoseconds.
@@ -19,6 +19,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kstat/histogram/percentiles.hpp"
 
@@ -47,5 +48,18 @@ struct Estimate {
 [[nodiscard]] std::optional<Estimate> percentile_of(const nlohmann::json& samples,
                                                     const std::string& operation,
                                                     kstat2::PerMillion p);
+
+/// How much the values of runs differ, of all runs of both sides, each from its side's mean.
+struct Spread {
+    double deviation = 0;  // of one run
+    size_t freedom = 0;    // degrees of freedom; 0: no side has two runs, and the spread is unknown
+};
+
+[[nodiscard]] Spread spread_of(const std::vector<Estimate>& one,
+                               const std::vector<Estimate>& other);
+
+/// The figure of a side's runs: their mean. The interval is the wider one of two, at each end: what
+/// the runs show within themselves, and what their spread is.
+[[nodiscard]] Estimate of_runs(const std::vector<Estimate>& runs, const Spread& spread);
 
 }  // namespace blkscope::report

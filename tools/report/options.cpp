@@ -14,6 +14,7 @@ constexpr const char* notes =
     "  blkscope report -o run.html -- fio job.fio\n"
     "  blkscope report --for 10s\n"
     "  blkscope report --compare before.html after.html --fail-if-slower 10%\n"
+    "  blkscope report --compare old-1.json old-2.json -- new-1.json new-2.json\n"
     "  blkscope report --fail-unless 'p99(nbd0.read.service) < 5ms' -- ./load";
 
 }  // namespace
@@ -40,10 +41,10 @@ void add_command(CLI::App& app, Options& options) {
         ->allow_extra_args(false);
     report
         ->add_option("--compare", options.compared,
-                     "Only compare two reports, and print the figures that differ with a mark")
+                     "Only compare two reports, or several runs as BEFORE... -- AFTER..., and "
+                     "print the figures that differ with a mark")
         ->option_text("BEFORE AFTER")
-        ->expected(2)
-        ->excludes(command)
+        ->expected(1, 64)
         ->excludes("--for");
     report
         ->add_option("--fail-if-slower", options.slower,

@@ -1,5 +1,7 @@
 #include "tools/report/report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -14,7 +16,6 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/text_encoding.hpp"
 #include "tools/check/condition.hpp"
 #include "tools/check/duration.hpp"
 #include "tools/check/judge.hpp"
@@ -201,10 +202,12 @@ void telling(Action action) try {
 
 // A file that cannot be written is known before hours of a run.
 void check_output(const Options& options) {
-    for (const std::string& path : options.compared) {
+    std::vector<std::string> read = options.compared;
+    if (!read.empty()) read.insert(read.end(), options.command.begin(), options.command.end());
+    for (const std::string& path : read) {
         std::error_code none;
         if (std::filesystem::equivalent(path, options.output, none)) {
-            refuse("-o " + options.output + " is one of the two reports");
+            refuse("-o " + options.output + " is one of the reports");
         }
     }
     telling([&] { program::require_replaceable(options.output); });
@@ -214,40 +217,56 @@ void write_file(const std::string& path, const std::string& text) {
     telling([&] { program::replace_file(path, text); });
 }
 
-// The report in a file; the refusal of its content names it.
-std::string read_report(const std::string& path) try {
-    const std::string text = program::read_file(path, report_bytes_max);
-    if (text.empty()) throw std::invalid_argument(path + ": it is empty");
-    if (const auto encoding = wide_encoding(text); !encoding.empty()) {
-        throw std::invalid_argument(path + ": a text in " + std::string(encoding) +
-                                    "; save it as UTF-8");
+std::vector<SavedReport> read_reports(const std::vector<std::string>& paths) {
+    std::vector<SavedReport> reports;
+    for (const std::string& path : paths) {
+        try {
+            reports.push_back({path, program::read_file(path, report_bytes_max)});
+        } catch (const std::system_error& failure) {
+            throw std::system_error(failure.code(), "report: read " + path);
+        } catch (const std::invalid_argument& failure) {
+            throw std::invalid_argument("report: " + std::string(failure.what()));
+        }
     }
-    return data_in(std::string(without_mark(text)));
-} catch (const std::system_error& failure) {
-    throw std::system_error(failure.code(), "report: read " + path);
-} catch (const std::invalid_argument& failure) {
-    throw std::invalid_argument("report: " + std::string(failure.what()));
+    return reports;
+}
+
+// The words behind "--" are the reports of the other side.
+void take_sides(const Options& options, std::vector<std::string>& before,
+                std::vector<std::string>& after) {
+    before = options.compared;
+    after = options.command;
+    if (!after.empty()) return;
+    if (before.size() != 2) {
+        refuse("--compare takes BEFORE and AFTER, or several runs as BEFORE... -- AFTER...");
+    }
+    after = {before.back()};
+    before.pop_back();
 }
 
 int compare_files(const Options& options) {
-    if (!options.command.empty()) refuse("--compare runs no command");
     const auto share = slower_share(options.slower);
     if (!share && !options.slower.empty()) {
         refuse("--fail-if-slower " + options.slower + ": a share is as 10%");
     }
-    const std::string before = read_report(options.compared.at(0));
-    const std::string after = read_report(options.compared.at(1));
-    const std::vector<Compared> figures = compare(before, after);
+    std::vector<std::string> before;
+    std::vector<std::string> after;
+    take_sides(options, before, after);
+    const Comparison comparison = compare(read_reports(before), read_reports(after));
     check_output(options);
     std::optional<Gate> verdict;
-    if (share) verdict = gate(figures, *share);
-    const std::string data = comparison_data(before, after, figures, verdict);
+    if (share) verdict = gate(comparison.rows, *share);
+    const std::string data = comparison_data(comparison, verdict);
     const bool is_data = options.output.ends_with(".json");
     write_file(options.output, is_data ? data : comparison_document(data));
-    const std::string headline = verdict ? verdict->headline + "\n" : "";
-    std::string late;
-    for (const std::string& line : late_in(before, after)) late += line + "\n";
-    program::print(headline + comparison_text(figures) + late, "report: cannot write");
+    std::string text = verdict ? verdict->headline + "\n" : "";
+    if (before.size() + after.size() > 2) {
+        text += fmt::format("the means of {} and {} runs, with noise from run to run\n",
+                            before.size(), after.size());
+    }
+    text += comparison_text(comparison.rows);
+    for (const std::string& line : comparison.late) text += line + "\n";
+    program::print(text, "report: cannot write");
     return verdict && verdict->is_failed ? condition_failed : 0;
 }
 

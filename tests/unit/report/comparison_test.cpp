@@ -16,11 +16,22 @@
 #include <vector>
 
 #include "kstat/histogram/buckets.hpp"
+#include "trace/file.hpp"
 
 namespace blkscope::report {
 namespace {
 
 using nlohmann::json;
+
+std::vector<Compared> rows_of(const std::string& before, const std::string& after) {
+    return report::compare({{"before.json", before}}, {{"after.json", after}}).rows;
+}
+std::string refusal(const std::string& before, const std::string& after) try {
+    static_cast<void>(rows_of(before, after));
+    return "";
+} catch (const std::invalid_argument& why) {
+    return why.what();
+}
 
 // A run of six seconds at a fixed rate, in intervals of 100 ms, whose times of service are exponential.
 // An interval without requests begins it and ends it.
@@ -60,7 +71,7 @@ json run_with(double read_ms, double write_ms, unsigned seed) {
 
 std::set<std::string> different(const json& before, const json& after) {
     std::set<std::string> names;
-    for (const Compared& one : compare(before.dump(), after.dump())) {
+    for (const Compared& one : rows_of(before.dump(), after.dump())) {
         if (one.differs) names.insert(one.device + " " + one.figure);
     }
     return names;
@@ -89,7 +100,7 @@ TEST(ReportComparison, TwoRunsOfOneLoadAreTheSame) {
 }
 
 TEST(ReportComparison, AFigureHasTheMeansOfBothRuns) {
-    const auto all = compare(run_with(2, 3, 1).dump(), run_with(1, 3, 2).dump());
+    const auto all = rows_of(run_with(2, 3, 1).dump(), run_with(1, 3, 2).dump());
     const auto reads = std::ranges::find(all, "reads/s", &Compared::figure);
     ASSERT_NE(reads, all.end());
     EXPECT_NEAR(reads->before.value, 1000, 1e-6);
@@ -101,17 +112,42 @@ TEST(ReportComparison, AFigureHasTheMeansOfBothRuns) {
 
 TEST(ReportComparison, AReportMayBeHtmlOrJson) {
     const std::string data = run_with(2, 3, 1).dump();
-    EXPECT_EQ(data_in(data), data);
-    EXPECT_EQ(data_in("<p><script id=\"data\">" + data + "</script><script>1</script>"), data);
+    const auto shown = comparison_text(rows_of(data, data));
+    EXPECT_EQ(comparison_text(
+                  rows_of(data, "<p><script id=\"data\">" + data + "</script><script>1</script>")),
+              shown);
+    EXPECT_EQ(comparison_text(rows_of("\xef\xbb\xbf" + data, data)), shown);
 }
 
-TEST(ReportComparison, ATextThatIsNoReportIsRefused) {
+TEST(ReportComparison, AFileWithoutAReportIsNamed) {
     const std::string good = run_with(2, 3, 1).dump();
-    for (const char* text : {"", "{}", "[]", "{\"schema\":\"blkscope.report/1\"}", "<html>",
-                             "{\"schema\":\"blkscope.report/1\",\"devices\":[1]}",
-                             "{\"schema\":\"blkscope.report/1\",\"devices\":[{\"device\":\"nbd0\","
-                             "\"samples\":[{\"reads\":\"x\"}]}]}"}) {
-        EXPECT_THROW(static_cast<void>(compare(good, text)), std::invalid_argument) << text;
+    const std::map<std::string, std::string> why{
+        {"", "no report of blkscope is inside; it is empty"},
+        {"{}",
+         "no report of blkscope is inside; it is a text of JSON, but none that blkscope knows"},
+        {"[]",
+         "no report of blkscope is inside; it is a text of JSON, but none that blkscope knows"},
+        {"a text\n", "no report of blkscope is inside"},
+        {"\x1f\x8b\b",
+         "no report of blkscope is inside; it is compressed with gzip; unpack it first"},
+        {"op,offset,bytes,received_ns\nread,0,512,1\n",
+         "no report of blkscope is inside; it is a trace, which 'blkscope explain' and 'blkscope "
+         "predict' read"},
+        {trace::encode_file({}),
+         "no report of blkscope is inside; it is a trace, which 'blkscope explain' and 'blkscope "
+         "predict' read"},
+        {"{\"schema\":\"blkscope.report/1\",\"devices\":[", "its report is cut off or damaged"},
+        {"{\"schema\":\"blkscope.report/1\"}", "its report is not whole"},
+        {"<html>", "no report of blkscope is inside; it is a page of HTML"},
+        {"{\"schema\":\"blkscope.report/1\",\"devices\":[1]}", "its report is not whole"},
+        {"{\"schema\":7}",
+         "no report of blkscope is inside; it is a text of JSON, but none that blkscope knows"},
+        {"{\"schema\":\"blkscope.report/1\",\"devices\":[{\"device\":\"nbd0\","
+         "\"samples\":[{\"reads\":\"x\"}]}]}",
+         "its report is not whole"}};
+    for (const auto& [text, reason] : why) {
+        EXPECT_EQ(refusal(good, text), "report: after.json: " + reason);
+        EXPECT_EQ(refusal(text, good), "report: before.json: " + reason);
     }
 }
 
@@ -132,14 +168,14 @@ TEST(ReportComparison, TheRatesOfAnIdleRunAreZero) {
     const std::string busy = run_with(2, 3, 1).dump();
     const std::string idle = idle_run("nbd0").dump();
     for (const bool is_first : {true, false}) {
-        const auto all = is_first ? compare(idle, busy) : compare(busy, idle);
+        const auto all = is_first ? rows_of(idle, busy) : rows_of(busy, idle);
         const auto reads = std::ranges::find(all, "reads/s", &Compared::figure);
         ASSERT_NE(reads, all.end());
         EXPECT_EQ(is_first ? reads->before.value : reads->after.value, 0);
         EXPECT_NEAR(is_first ? reads->after.value : reads->before.value, 1000, 1e-6);
         EXPECT_TRUE(reads->differs);
     }
-    const std::string text = comparison_text(compare(idle, idle));
+    const std::string text = comparison_text(rows_of(idle, idle));
     EXPECT_NE(text.find("nbd0             nothing to compare"), std::string::npos) << text;
 }
 
@@ -148,15 +184,15 @@ TEST(ReportComparison, ADeviceThatOneReportLacksHasALine) {
     const json nbd1 = idle_run("nbd1");
     EXPECT_EQ(different(nbd0, nbd1),
               (std::set<std::string>{"nbd0 only in before", "nbd1 only in after"}));
-    const std::string text = comparison_text(compare(nbd0.dump(), nbd1.dump()));
+    const std::string text = comparison_text(rows_of(nbd0.dump(), nbd1.dump()));
     EXPECT_NE(text.find("\nno device is in both reports\n"), std::string::npos) << text;
     json both = nbd0;
     both["devices"].push_back(nbd1["devices"][0]);
     EXPECT_EQ(different(nbd0, both), (std::set<std::string>{"nbd1 only in after"}));
-    EXPECT_EQ(comparison_text(compare(nbd0.dump(), both.dump())).find("no device"),
+    EXPECT_EQ(comparison_text(rows_of(nbd0.dump(), both.dump())).find("no device"),
               std::string::npos);
     const std::string page =
-        comparison_data(nbd0.dump(), nbd1.dump(), compare(nbd0.dump(), nbd1.dump()), {});
+        comparison_data(report::compare({{"a.json", nbd0.dump()}}, {{"b.json", nbd1.dump()}}), {});
     EXPECT_NE(page.find(R"("figure":"only in before","before":null)"), std::string::npos);
 }
 
@@ -164,8 +200,7 @@ TEST(ReportComparison, ATextThatIsNestedDeeplyIsRefused) {
     const std::string good = run_with(2, 3, 1).dump();
     const std::string deep = R"({"schema":"blkscope.report/1","devices":[],"x":)" +
                              std::string(100'000, '[') + std::string(100'000, ']') + "}";
-    EXPECT_THROW(static_cast<void>(compare(good, deep)), std::invalid_argument);
-    EXPECT_THROW(static_cast<void>(comparison_data(good, deep, {}, {})), std::invalid_argument);
+    EXPECT_EQ(refusal(good, deep), "report: after.json: its report is cut off or damaged");
 }
 
 TEST(ReportComparison, AForeignNameWritesNothingButTextToATerminal) {
@@ -268,7 +303,7 @@ TEST(ReportComparison, OneServerTwiceIsNoise) {
     int alarms = 0;
     for (int pair = 0; pair < 100; ++pair) {
         const auto all =
-            compare(exponential_run(2, random).dump(), exponential_run(2, random).dump());
+            rows_of(exponential_run(2, random).dump(), exponential_run(2, random).dump());
         alarms += static_cast<int>(std::ranges::count_if(all, &Compared::differs));
         EXPECT_FALSE(gate(all, 0).is_failed && !std::ranges::any_of(all, &Compared::differs));
     }
@@ -279,19 +314,70 @@ TEST(ReportComparison, AServerThatIsSlowerByAFifthIsSeen) {
     std::mt19937 random(20261129);
     for (int pair = 0; pair < 20; ++pair) {
         const auto all =
-            compare(exponential_run(2, random).dump(), exponential_run(2.4, random).dump());
+            rows_of(exponential_run(2, random).dump(), exponential_run(2.4, random).dump());
         EXPECT_TRUE(row(all, "read total, ms").differs);
         EXPECT_TRUE(gate(all, 0.1).is_failed) << gate(all, 0.1).headline;
         EXPECT_FALSE(gate(all, 0.5).is_failed) << gate(all, 0.5).headline;
     }
 }
 
+// Runs on a machine whose speed is another one in each run.
+std::vector<SavedReport> drifting_runs(double mean_ms, int runs, std::mt19937& random) {
+    std::normal_distribution<double> drift(1, 0.05);
+    std::vector<SavedReport> side;
+    for (int i = 0; i < runs; ++i) {
+        side.push_back({"run.json", exponential_run(mean_ms * drift(random), random).dump()});
+    }
+    return side;
+}
+
+TEST(ReportComparison, TheSpreadOfSeveralRunsIsNoDifference) {
+    std::mt19937 random(20261129);
+    int alarms_of_pairs = 0;
+    for (int pair = 0; pair < 8; ++pair) {
+        const auto before = drifting_runs(2, 4, random);
+        const auto after = drifting_runs(2, 4, random);
+        const auto of_all = report::compare(before, after).rows;
+        EXPECT_FALSE(std::ranges::any_of(of_all, &Compared::differs)) << comparison_text(of_all);
+        const auto of_one = report::compare({before[0]}, {after[0]}).rows;
+        alarms_of_pairs += std::ranges::any_of(of_one, &Compared::differs) ? 1 : 0;
+    }
+    EXPECT_GT(alarms_of_pairs, 0);  // one run each cannot know
+}
+
+TEST(ReportComparison, SeveralRunsSeeADifferenceThatIsLargerThanTheirSpread) {
+    std::mt19937 random(20261129);
+    for (int pair = 0; pair < 4; ++pair) {
+        const auto all =
+            report::compare(drifting_runs(2, 5, random), drifting_runs(2.8, 5, random));
+        EXPECT_TRUE(row(all.rows, "read total, ms").differs) << comparison_text(all.rows);
+        EXPECT_TRUE(gate(all.rows, 0.1).is_failed);
+        EXPECT_EQ(all.before_runs, 5u);
+    }
+}
+
+// Student's t of 6 degrees of freedom at 99.5 % is 4.317.
+TEST(ReportComparison, TheIntervalOfSeveralRunsIsThatOfStudent) {
+    const auto exact = [](double value) { return Estimate{value, value, value}; };
+    const std::vector<Estimate> before{exact(9), exact(10), exact(11), exact(10)};
+    const std::vector<Estimate> after{exact(20), exact(20), exact(20), exact(20)};
+    const Spread spread = spread_of(before, after);
+    EXPECT_EQ(spread.freedom, 6u);
+    EXPECT_NEAR(spread.deviation, std::sqrt(2.0 / 6), 1e-12);
+    const Estimate seen = of_runs(before, spread);
+    EXPECT_EQ(seen.value, 10);
+    EXPECT_NEAR(seen.high - 10, 4.317 * std::sqrt(2.0 / 6) / 2, 1e-9);
+    const Estimate one = of_runs({Estimate{5, 4, 7}}, spread_of({exact(5)}, {exact(6)}));
+    EXPECT_EQ(one.low, 4);  // no side has two runs
+    EXPECT_EQ(one.high, 7);
+}
+
 // The edge of two buckets may be between two runs that differ by nothing.
 TEST(ReportComparison, NeighbouringBucketsAreNoDifference) {
-    const auto all = compare(report_with(samples_of([] { return 0.99999; }, 60, 100)).dump(),
+    const auto all = rows_of(report_with(samples_of([] { return 0.99999; }, 60, 100)).dump(),
                              report_with(samples_of([] { return 1.00001; }, 60, 100)).dump());
     EXPECT_FALSE(std::ranges::any_of(all, &Compared::differs)) << comparison_text(all);
-    const auto apart = compare(report_with(samples_of([] { return 1.2; }, 60, 100)).dump(),
+    const auto apart = rows_of(report_with(samples_of([] { return 1.2; }, 60, 100)).dump(),
                                report_with(samples_of([] { return 2.2; }, 60, 100)).dump());
     for (const char* figure : {"read p50, ms", "read p99, ms", "read total, ms"}) {
         EXPECT_TRUE(row(apart, figure).differs) << figure;
@@ -329,9 +415,13 @@ TEST(ReportComparison, AServerThatWasLateInARunIsToldOf) {
     json after = exponential_run(2, random);
     after["late"] = {"nbd0: the server itself ended requests late"};
     const std::string before = exponential_run(2, random).dump();
-    EXPECT_EQ(late_in(before, after.dump()),
+    const SavedReport good{"good.json", before};
+    const SavedReport late{"late.json", after.dump()};
+    EXPECT_EQ(report::compare({good}, {late}).late,
               std::vector<std::string>{"after: nbd0: the server itself ended requests late"});
-    EXPECT_TRUE(late_in(before, before).empty());
+    EXPECT_TRUE(report::compare({good}, {good}).late.empty());
+    EXPECT_EQ(report::compare({good, late}, {good}).late,
+              std::vector<std::string>{"before 2: nbd0: the server itself ended requests late"});
 }
 
 TEST(ReportComparison, AShareIsAPercentage) {
@@ -366,15 +456,16 @@ TEST(ReportComparison, AGateDoesNotPassWithNothingToCompare) {
     std::mt19937 random(20261129);
     const json busy = exponential_run(2, random);
     const auto verdict = [](const json& before, const json& after) {
-        return gate(compare(before.dump(), after.dump()), 0.1);
+        return gate(rows_of(before.dump(), after.dump()), 0.1);
     };
     EXPECT_TRUE(verdict(idle_run("nbd0"), idle_run("nbd0")).is_failed);
     EXPECT_TRUE(verdict(busy, idle_run("nbd1")).is_failed);
     EXPECT_TRUE(verdict(busy, idle_run("nbd0")).is_failed);  // its rate fell to 0
     EXPECT_TRUE(
         verdict(busy, busy).headline.starts_with("PASSED: nothing is slower by more than 10 %"));
+    const SavedReport saved{"busy.json", busy.dump()};
     const std::string data =
-        comparison_data(busy.dump(), busy.dump(), {}, Gate{true, "FAILED: it is"});
+        comparison_data(report::compare({saved}, {saved}), Gate{true, "FAILED: it is"});
     EXPECT_EQ(json::parse(data).at("failed"), true);
     EXPECT_EQ(json::parse(data).at("headline"), "FAILED: it is");
 }

@@ -34,7 +34,8 @@
     for (const name of ['before', 'after']) {
         const run = data[name];
         document.querySelector('#' + name).textContent = (run.command.join(' ') || 'no command') + ' · ' +
-            run.seconds.toFixed(1) + ' s · ' + words.date(run.began);
+            run.seconds.toFixed(1) + ' s · ' + words.date(run.began) +
+            (data[name + '_runs'] > 1 ? ' · the first of ' + data[name + '_runs'] + ' runs' : '');
     }
     for (const line of data.late) {
         const item = document.createElement('li');
