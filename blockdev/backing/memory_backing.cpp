@@ -3,8 +3,30 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
+
+#include "base/detached_thread.hpp"
 
 namespace blkscope {
+namespace {
+
+constexpr uint64_t freed_elsewhere_bytes_min = uint64_t{64} << 20;
+
+// The kernel needs tenths of a second for each GiB that was written, and other exports of the worker must not wait.
+void free_elsewhere(MemoryStore* store) {
+    std::shared_ptr<MemoryStore> last(store);
+    if (store->size_bytes() < freed_elsewhere_bytes_min) return;
+    try {
+        run_detached([its_last = std::move(last)] {});
+    } catch (const std::system_error&) {
+        // There can be no thread, and the store is freed already.
+    }
+}
+
+}  // namespace
+
+MemoryBacking::MemoryBacking(uint64_t size_bytes)
+    : MemoryBacking(std::shared_ptr<MemoryStore>(new MemoryStore(size_bytes), free_elsewhere)) {}
 
 std::unique_ptr<Backing> MemoryBacking::another() const {
     return std::unique_ptr<Backing>(new MemoryBacking(store_));  // its constructor is private

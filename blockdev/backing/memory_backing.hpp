@@ -5,7 +5,8 @@
 // in parts, one in each turn of the worker.
 //
 // Units:     bytes.
-// Ownership: the backings of one memory own its store together.
+// Ownership: the backings of one memory own its store together. The last one gives a large store to a thread that
+//            frees it.
 // Threads:   as Backing.
 // Errors:    the constructor throws std::system_error if the memory cannot be reserved.
 #pragma once
@@ -23,8 +24,7 @@ namespace blkscope {
 
 class MemoryBacking : public Backing {
   public:
-    explicit MemoryBacking(uint64_t size_bytes)
-        : MemoryBacking(std::make_shared<MemoryStore>(size_bytes)) {}
+    explicit MemoryBacking(uint64_t size_bytes);
 
     [[nodiscard]] std::string describe() const override { return "memory"; }
     [[nodiscard]] uint64_t size_bytes() const override { return store_->size_bytes(); }
