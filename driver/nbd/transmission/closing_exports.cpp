@@ -1,5 +1,6 @@
 #include "driver/nbd/transmission/closing_exports.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <utility>
@@ -36,21 +37,37 @@ void ClosingExports::advance() {
             return !sessions_.has_clients(ending.export_serial);
         });
     }
+    has_more_ = false;
     if (closing_.empty()) return;
-    for (const auto& closing : closing_) flush(*closing);
-    sessions_.ring().unlock();  // destroying an export takes too long to keep a device locked
-    std::erase_if(closing_, [](const auto& closing) { return closing->flushed; });
+    const auto next = std::ranges::find_if(
+        closing_, [&](const auto& closing) { return may_be_flushed(*closing); });
+    if (next != closing_.end()) flush(**next);
+    const auto done =
+        std::ranges::find_if(closing_, [](const auto& closing) { return closing->flushed; });
+    if (done != closing_.end()) {
+        sessions_.ring().unlock();  // destroying an export takes too long to keep a device locked
+        closing_.erase(done);
+    }
+    has_more_ = std::ranges::any_of(closing_, [&](const auto& closing) {
+        return closing->flushed || may_be_flushed(*closing);
+    });
 }
 
 // Without clients nothing more is written. The last flush covers writes that no client has flushed.
+bool ClosingExports::may_be_flushed(const Closing& closing) const {
+    const Export& exp = *closing.exp;
+    return !closing.flushing && exp.visitors.load() == 0 && !sessions_.has_clients(exp.serial);
+}
+
 // After the flush the device is idle.
 void ClosingExports::flush(Closing& closing) {
-    Export& exp = *closing.exp;
-    if (planted("last-flush-left-out")) closing.flushing = closing.flushed = true;
-    if (closing.flushing || exp.visitors.load() > 0 || sessions_.has_clients(exp.serial)) return;
     closing.flushing = true;
+    if (planted("last-flush-left-out")) {
+        closing.flushed = true;
+        return;
+    }
     closing.exempt = true;
-    exp.device.strategy(closing);
+    closing.exp->device.strategy(closing);
 }
 
 void ClosingExports::flushed(Buf& buf) {

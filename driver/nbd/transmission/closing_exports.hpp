@@ -3,6 +3,8 @@
 //     close() ─▶ clients close ─▶ visitors close ─▶ last flush ─▶ destroyed
 //                   └─ after close_seconds_max, clients that hold it up are closed
 //
+// A turn begins one flush and destroys one export: a thousand exports that go must not stop the clients of others.
+//
 // Ownership: owns the exports passed to close().
 // Threads:   the worker's; all_flushed() any.
 // Errors:    a failed last flush is logged on standard error and makes all_flushed() false.
@@ -29,8 +31,10 @@ class ClosingExports {
     /// The same. When no worker has clients of the export, flushes its backing and destroys it.
     void close(std::unique_ptr<Export> exp);
 
-    /// Starts the flushes that are possible now and destroys the flushed exports.
+    /// Starts a flush that is possible now and destroys a flushed export.
     void advance();
+    /// There is more of that to do, without a completion to wait for.
+    [[nodiscard]] bool has_more() const { return has_more_; }
     /// Call once a second.
     void tick();
 
@@ -53,12 +57,14 @@ class ClosingExports {
         bool flushed = false;
     };
 
+    [[nodiscard]] bool may_be_flushed(const Closing& closing) const;
     void flush(Closing& closing);
     static void flushed(Buf& buf);
 
     Sessions& sessions_;
     std::vector<Ending> endings_;
     std::vector<std::unique_ptr<Closing>> closing_;
+    bool has_more_ = false;
     std::atomic<bool> all_flushed_{true};
 };
 

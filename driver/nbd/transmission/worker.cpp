@@ -125,7 +125,7 @@ bool Worker::finished() const {
 }
 
 void Worker::wait() {
-    ring_.wait(sessions_.may_sleep());
+    ring_.wait(sessions_.may_sleep() && !closing_.has_more());
 }
 
 // The device is unlocked before the turn ends, because closing_.advance() may destroy a device.

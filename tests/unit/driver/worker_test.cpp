@@ -5,14 +5,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "../temporary_folder.hpp"
 #include "blockdev/backing/backing.hpp"
@@ -177,6 +180,53 @@ TEST_F(WorkerTest, ACallerMayDoTheThreadsWork) {
         worker.wait();
         worker.turn();
     }
+    EXPECT_TRUE(worker.all_flushed());
+    EXPECT_TRUE(worker.join({}));
+}
+
+/// Counts the backings of its kind that are there.
+class Counted final : public Backing {
+  public:
+    explicit Counted(size_t& count) : count_(count) { ++count_; }
+    ~Counted() override { --count_; }
+
+    [[nodiscard]] std::string describe() const override { return "counted"; }
+    [[nodiscard]] uint64_t size_bytes() const override { return 4096; }
+    void attach(Ring&) override {}
+    bool read_now(uint64_t, std::span<std::byte> to) override {
+        std::ranges::fill(to, std::byte{});
+        return true;
+    }
+    std::optional<int32_t> prepare(Buf&) override { return 0; }
+
+  private:
+    size_t& count_;
+};
+
+// To destroy an export takes as long as hundreds of requests.
+TEST_F(WorkerTest, ATurnDestroysOneOfManyExportsThatGo) {
+    constexpr size_t exports = 50;
+    size_t there = 0;
+    Worker worker(false);
+    worker.begin();
+    std::vector<std::unique_ptr<Export>> made;
+    for (size_t i = 0; i < exports; ++i) {
+        made.push_back(worker.make_export({.name = std::to_string(i),
+                                           .description = {},
+                                           .backing = std::make_unique<Counted>(there),
+                                           .instance = kstat::claim_instance("nbd")}));
+        made.back()->serial = i + 1;
+    }
+    for (auto& exp : made) worker.close_export(std::move(exp));
+    worker.stop();
+    for (size_t turns = 0; !worker.finished(); ++turns) {
+        const size_t before = there;
+        ASSERT_LT(turns, 10 * exports);
+        worker.wait();  // does not sleep: nothing would wake the worker
+        worker.turn();
+        EXPECT_LE(before - there, 1u);
+    }
+    EXPECT_EQ(there, 0u);
     EXPECT_TRUE(worker.all_flushed());
     EXPECT_TRUE(worker.join({}));
 }
