@@ -1,5 +1,5 @@
-// Opening: opens backings on other machines, and reads their partition tables. A thread of its own does
-// that, because other machines may answer late.
+// Opening: opens backings, and reads their partition tables. A thread of its own does that, because a file's system or
+// another machine may answer late, and a thousand files take a second.
 //
 //     Opening ─▶ thread: open_backing_of(), one after the other ─▶ control thread: done(opened, failure)
 //

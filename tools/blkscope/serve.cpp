@@ -138,6 +138,12 @@ class Reloader {
         wait();
     }
 
+    /// Drops a reload under way. Later signals have no effect.
+    void end() {
+        opening_.reset();
+        service_.drop_change();
+    }
+
   private:
     void wait() {
         signals_.async_wait([this](error_code error, int) {
@@ -153,7 +159,7 @@ class Reloader {
         });
     }
 
-    // Another machine may answer late, and clients, statistics and a stop must not wait for it.
+    // A file's system or another machine may answer late, and clients, statistics and a stop must not wait for it.
     void reload() {
         notify_manager("RELOADING=1");
         try {
@@ -161,22 +167,31 @@ class Reloader {
             const ServiceConfig config = find_config(options_);
             require_regular(config.tls.psk_file);
             opening_.emplace(
-                io_, service_.openings_elsewhere(config),
+                io_, service_.openings(config),
                 [this, config](OpenedBackings opened, const std::exception_ptr& failure) {
                     change(config, std::move(opened), failure);
-                    end_reload();
                 });
-        } catch (const std::exception& failure) {
-            refuse(failure);
-            end_reload();
+        } catch (const std::exception&) {
+            end_reload({}, std::current_exception());
         }
     }
 
     void change(const ServiceConfig& config, OpenedBackings opened,
                 const std::exception_ptr& failed) {
+        const auto done = [this](const ServiceChange& change, const std::exception_ptr& why) {
+            end_reload(change, why);
+        };
         try {
             if (failed) std::rethrow_exception(failed);
-            const ServiceChange change = service_.change(config, std::move(opened));
+            service_.change(config, std::move(opened), done);
+        } catch (const std::exception&) {
+            done({}, std::current_exception());
+        }
+    }
+
+    void tell(const ServiceChange& change, const std::exception_ptr& failed) {
+        try {
+            if (failed) std::rethrow_exception(failed);
             std::vector<std::string> come = change.added;
             come.insert(come.end(), change.replaced.begin(), change.replaced.end());
             std::string lines;
@@ -197,7 +212,8 @@ class Reloader {
         log_line("reload: ", failure_text(failure), "; everything stays as it was");
     }
 
-    void end_reload() {
+    void end_reload(const ServiceChange& change, const std::exception_ptr& failed) {
+        tell(change, failed);
         opening_.reset();
         notify_manager("READY=1");
         if (std::exchange(again_, false)) reload();
@@ -311,6 +327,7 @@ void serve(const ServeOptions& options) {
         });
         run(io, service, options, signals);
     }
+    reloader.end();
     if (!server.stop(stop_time_max)) give_up();
     if (!server.all_flushed()) {
         throw std::runtime_error("serve: not all that was written could be flushed; see above");

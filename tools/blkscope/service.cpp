@@ -89,11 +89,6 @@ bool is_new(const ServiceChange& change, const std::string& name) {
     return contains(change.added, name) || contains(change.replaced, name);
 }
 
-bool is_elsewhere(const ExportConfig& exp) {
-    return !backing_kind(exp.backing, backing_schemes()).empty() &&
-           backing_kind(exp.backing).empty();
-}
-
 void require_no_addresses(const ServiceConfig& config) {
     if (config.listen.empty()) return;
     throw std::invalid_argument(
@@ -115,7 +110,8 @@ std::unique_ptr<Backing> open_backing_of(const ExportConfig& exp) {
 }
 
 Service::Service(nbd::Executor& executor, ServiceConfig config, const Door& door)
-    : config_(std::move(config)),
+    : executor_(executor),
+      config_(std::move(config)),
       listens_itself_(door.sockets.empty() && !door.client),
       server_(executor, server_options(config_)) {
     HistogramSwitch::of_this_process().set_default(config_.histograms);
@@ -258,57 +254,92 @@ ServiceChange Service::difference_to(const ServiceConfig& config) const {
     return change;
 }
 
-std::vector<ExportConfig> Service::openings_elsewhere(const ServiceConfig& config) const {
+std::vector<ExportConfig> Service::openings(const ServiceConfig& config) const {
     const ServiceChange change = difference_to(config);
     std::vector<ExportConfig> openings;
     for (const ExportConfig& exp : config.exports) {
-        if (!is_new(change, exp.name) || !is_elsewhere(exp)) continue;
+        if (!is_new(change, exp.name)) continue;
         openings.push_back(exp);
         openings.back().upstream.wait = false;  // a reload that waits for ever would never end
     }
     return openings;
 }
 
-ServiceChange Service::change(ServiceConfig config, OpenedBackings opened_before) {
+void Service::change(ServiceConfig config, OpenedBackings opened, Changed done) {
+    assert(!under_way_);
     if (!listens_itself_) require_no_addresses(config);
-    const nbd::Server::Options limits = server_options(config);
+    nbd::Server::Options limits = server_options(config);
     ServiceChange change = difference_to(config);
     // One that became useless since the openings stays until the next reload.
-    std::erase_if(change.replaced, [&](const std::string& name) {
-        return is_elsewhere(*find(config, name)) && !opened_before.contains(name);
-    });
-    std::vector<Adaptation> adapted = adaptations(config, change);
+    std::erase_if(change.replaced, [&](const std::string& name) { return !opened.contains(name); });
     opened_.clear();  // of a change that failed
-    std::vector<nbd::ExportOptions> opened;
-    NextInstance next;
-    for (const ExportConfig& exp : config.exports) {
-        if (!is_new(change, exp.name)) continue;
-        const auto before = opened_before.find(exp.name);
-        const bool is_open = before != opened_before.end();
-        opened.push_back(
-            open(exp, is_open ? std::move(before->second.backing) : open_backing_of(exp), next));
-        if (is_open) opened.back().table = std::move(before->second.look);
+    under_way_ = std::make_shared<UnderWay>(UnderWay{.config = std::move(config),
+                                                     .opened = std::move(opened),
+                                                     .done = std::move(done),
+                                                     .limits = std::move(limits),
+                                                     .change = std::move(change),
+                                                     .exports = server_.new_exports()});
+    go_on_later();
+}
+
+// The service may have dropped the change before the call is made.
+void Service::go_on_later() {
+    executor_.post([this, change = std::weak_ptr(under_way_)] {
+        const std::shared_ptr<UnderWay> now = change.lock();
+        if (!now) return;
+        std::exception_ptr failure;
+        try {
+            if (make_next() || finish()) return go_on_later();
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        under_way_.reset();
+        now->done(now->change, failure);
+    });
+}
+
+// False if no more exports are to be made.
+bool Service::make_next() {
+    UnderWay& now = *under_way_;
+    const std::vector<ExportConfig>& all = now.config.exports;
+    while (now.looked_at < all.size() && !is_new(now.change, all[now.looked_at].name)) {
+        ++now.looked_at;
     }
+    if (now.looked_at == all.size()) return false;
+    const ExportConfig& exp = all[now.looked_at++];
+    OpenedBacking opened = std::move(now.opened.at(exp.name));
+    nbd::ExportOptions options = open(exp, std::move(opened.backing), now.next);
+    options.table = std::move(opened.look);
+    now.exports.add(std::move(options));
+    return true;
+}
+
+// Offers what was made. False if that is done already. All that can fail comes first.
+bool Service::finish() {
+    UnderWay& now = *under_way_;
+    if (std::exchange(now.finished, true)) return false;
+    const ServiceConfig& config = now.config;
+    std::vector<Adaptation> adapted = adaptations(config, now.change);
     const std::vector<ListenAddress> wanted = addresses(config);
     const std::vector<Listening> new_ones = listen_on_new(wanted);
-    std::vector<std::string> leaving = change.removed;
-    leaving.insert(leaving.end(), change.replaced.begin(), change.replaced.end());
+    std::vector<std::string> leaving = now.change.removed;
+    leaving.insert(leaving.end(), now.change.replaced.begin(), now.change.replaced.end());
     try {
-        server_.change(leaving, std::move(opened));
+        server_.change(leaving, std::move(now.exports));
     } catch (...) {
         for (const auto& [address, uri] : new_ones) server_.stop_listening(uri);
         throw;
     }
     listening_.insert(listening_.end(), new_ones.begin(), new_ones.end());
     stop_listening_unless(wanted);
-    server_.set_limits(limits);
+    server_.set_limits(now.limits);
     for (Adaptation& adaptation : adapted) adaptation.apply();
     if (config.histograms != config_.histograms) {
         HistogramSwitch::of_this_process().set_default(config.histograms);
     }
-    config_ = std::move(config);
+    config_ = config;
     log_behaviours();
-    return change;
+    return true;
 }
 
 std::string Service::announcement(const std::vector<std::string>& names) const {

@@ -11,6 +11,18 @@
 
 namespace blkscope::nbd {
 
+NewExports::NewExports(ServedExports& exports) : exports_(exports) {}
+
+NewExports::NewExports(NewExports&&) noexcept = default;
+
+NewExports::~NewExports() {
+    for (auto& exp : made_) exports_.workers_.close_export(std::move(exp));
+}
+
+void NewExports::add(ExportOptions options) {
+    made_.push_back(exports_.make(std::move(options)));
+}
+
 ServedExports::ServedExports(Workers& workers) : workers_(workers), names_({}) {}
 
 ServedExports::~ServedExports() {
@@ -49,27 +61,23 @@ const Exports& ServedExports::current_names() {
 
 // All steps that can fail come first. An index in the list of names is an index in exports_, so
 // both change together, or neither.
-void ServedExports::change(const std::vector<std::string>& removed,
-                           std::vector<ExportOptions> added) {
+void ServedExports::change(const std::vector<std::string>& removed, NewExports added) {
     assert(names_.size() == exports_.size());
+    assert(&added.exports_ == this);
     const auto stays = [&](const std::unique_ptr<Export>& exp) {
         return std::find(removed.begin(), removed.end(), exp->name) == removed.end();
     };
-    List new_exports;
+    List& new_exports = added.made_;
     std::vector<ExportInfo> infos;
     for (const auto& exp : exports_) {
         if (stays(exp)) infos.push_back(exp->info());
     }
+    for (const auto& exp : new_exports) infos.push_back(exp->info());
     try {
-        for (ExportOptions& options : added) {
-            new_exports.push_back(make(std::move(options)));
-            infos.push_back(new_exports.back()->info());
-        }
         Exports names(std::move(infos), names_.may_be_listed());
         exports_.reserve(exports_.size() + new_exports.size());
         names_ = std::move(names);
     } catch (...) {
-        for (auto& exp : new_exports) workers_.close_export(std::move(exp));
         if (planted("failed-change-reorders")) {
             std::stable_partition(exports_.begin(), exports_.end(), stays);
         }
@@ -80,6 +88,7 @@ void ServedExports::change(const std::vector<std::string>& removed,
                          std::make_move_iterator(exports_.end()));
     exports_.erase(first_removed, exports_.end());
     std::move(new_exports.begin(), new_exports.end(), std::back_inserter(exports_));
+    new_exports.clear();
     assert(names_.size() == exports_.size());
     for (auto& exp : removed_exports) workers_.close_export(std::move(exp));
 }

@@ -18,7 +18,28 @@
 namespace blkscope::nbd {
 
 struct Export;
+class ServedExports;
 class Workers;
+
+/// Exports that are made and not offered yet. Closed at the end, unless ServedExports::change() takes them. To make one
+/// takes a worker's turn, so a caller with many makes one after the other, and does other work in between.
+///
+/// Ownership: must not outlive the ServedExports.
+class NewExports {
+  public:
+    explicit NewExports(ServedExports& exports);
+    NewExports(NewExports&&) noexcept;
+    NewExports& operator=(NewExports&&) = delete;
+    ~NewExports();
+
+    void add(ExportOptions options);
+
+  private:
+    friend ServedExports;
+
+    ServedExports& exports_;
+    std::vector<std::unique_ptr<Export>> made_;
+};
 
 class ServedExports {
   public:
@@ -29,7 +50,7 @@ class ServedExports {
     /// Adds an export. The next offer() puts it in the list of names.
     void add(ExportOptions options);
     /// Removes the exports with these names and adds others. If it throws, nothing has changed.
-    void change(const std::vector<std::string>& removed, std::vector<ExportOptions> added);
+    void change(const std::vector<std::string>& removed, NewExports added);
     void close_all();
 
     /// Makes the list of names again. Clients may list it only if `may_be_listed`.
@@ -44,6 +65,7 @@ class ServedExports {
     [[nodiscard]] Export* find(uint64_t serial) const;
 
   private:
+    friend NewExports;
     using List = std::vector<std::unique_ptr<Export>>;
 
     std::unique_ptr<Export> make(ExportOptions options);

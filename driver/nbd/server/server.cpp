@@ -54,6 +54,12 @@ void Server::add(ExportOptions options) {
 }
 
 void Server::change(const std::vector<std::string>& removed, std::vector<ExportOptions> added) {
+    NewExports made = new_exports();
+    for (ExportOptions& options : added) made.add(std::move(options));
+    change(removed, std::move(made));
+}
+
+void Server::change(const std::vector<std::string>& removed, NewExports added) {
     assert(started_);
     exports_.change(removed, std::move(added));
     publish();

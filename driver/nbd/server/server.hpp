@@ -84,6 +84,10 @@ class Server final : private Reception::Owner {
     /// Removes the exports with these names and adds others. If it throws, nothing has changed.
     /// Call after start().
     void change(const std::vector<std::string>& removed, std::vector<ExportOptions> added);
+    /// The same with exports that are made already.
+    void change(const std::vector<std::string>& removed, NewExports added);
+    /// For exports that change() is to add. Must not outlive stop().
+    [[nodiscard]] NewExports new_exports() { return NewExports(exports_); }
 
     /// The exports with these indices lose their power at one moment: see power_loss.hpp. Call
     /// after start().
