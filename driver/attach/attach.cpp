@@ -31,8 +31,9 @@ constexpr std::string_view device_prefix = "/dev/nbd";
 constexpr std::string_view sysfs_block = "/sys/block";
 constexpr uint64_t sector_bytes = 512;  // the unit of /sys/block/*/size for every disk
 
-// The kernel connects or disconnects the device a moment after nbd-client has ended.
-constexpr std::chrono::seconds change_deadline{5};
+// The kernel connects or disconnects the device a moment after nbd-client has ended, or some seconds if the machine is
+// busy.
+constexpr std::chrono::seconds change_deadline{30};
 constexpr std::chrono::milliseconds change_poll{10};
 
 // The kernel begins to read a connection within some tenths of a second, or not before another one

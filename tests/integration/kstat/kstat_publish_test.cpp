@@ -12,6 +12,7 @@
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -180,7 +181,10 @@ TEST_F(KstatPublish, AChildMaySetRightsThoughAnotherThreadSetSomeAtTheFork) {
             while (!done) kstat::set_zone(1, "/one");
         });
         int status = 0;
+        // A busy machine has time for fewer.
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
         for (int i = 0; i < 300 && status == 0; ++i) {
+            if (i > 10 && std::chrono::steady_clock::now() > end) break;
             status = status_of_child([] { return kstat::set_zone(2, "/two"), true; });
         }
         done = true;
@@ -286,7 +290,8 @@ TEST_F(KstatPublish, AProviderWithoutMemoryForAnAnswerGoesOn) {
     });
     open();
     kstat_t* const large = lookup("large");
-    ASSERT_NE(kstat_read(kc, large, nullptr), -1);
+    // A busy machine may need more time for so many bytes than a reader has.
+    ASSERT_TRUE(eventually([&] { return kstat_read(kc, large, nullptr) != -1; }));
     kstat_chain_update(kc);
     child.line().say('n');
     ASSERT_EQ(child.line().hear(), 'l');

@@ -253,9 +253,13 @@ TEST_F(WebServer, TheOldestSilentClientMakesRoom) {
 
 TEST_F(WebServer, ThreeHundredUnreadStreamsCostABoundedMemory) {
     handler_.event_text = "data: " + std::string(1'000'000, 'e') + "\n\n";
+    constexpr std::chrono::hours long_time(1);  // a busy machine ends no client meanwhile
     start({.connections_max = 400,
            .streams_max = 100,
-           .stall_time = std::chrono::hours(1),
+           .head_time = long_time,
+           .reply_time = long_time,
+           .drain_time = long_time,
+           .stall_time = long_time,
            .event_interval = milliseconds(10)});
     std::vector<Client> streams;
     for (int i = 0; i < 300; ++i) {

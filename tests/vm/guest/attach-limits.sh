@@ -33,7 +33,7 @@ cut() {
     line=$2
     shift 2
     serve memory:"$bytes" --unix "$PWD/socket"
-    blkscope attach "$uri" /dev/nbd0 "$@" 2>said
+    blkscope attach "$uri" /dev/nbd0 "$@" 2>said || fail "$(cat said)"
     same "what is said of $bytes bytes" "$(cat said)" "${line:+blkscope: attach /dev/nbd0: }$line"
     same "size of the disk" $(($(disk size) * 512)) $((bytes / 512 * 512))
     detach
