@@ -96,6 +96,10 @@ class FioLog {
         if (words.size() < 2) return "no action";
         if (opens_file(words[1])) return {};
         const auto offset = decimal<uint64_t>(words.size() > 2 ? words[2] : Text());
+        if (words[1] == "wait" && has_times_) {
+            ++ignored_waits_;
+            return {};
+        }
         if (words[1] == "wait")
             return offset ? wait(offset.value_or(0), number) : "no time to wait for";
         const auto op = op_of_fio(words[1]);
@@ -132,6 +136,11 @@ class FioLog {
         if (!wanted_.empty() && trace.requests.empty()) {
             return fmt::format("the log has no request to the file {}{}", wanted_,
                                files_.empty() ? "" : ", but " + list_of_files());
+        }
+        if (ignored_waits_ > 0) {
+            trace.notes.push_back(fmt::format(
+                "{} lines wait are left out, as by fio: each line of version 3 has its time",
+                ignored_waits_));
         }
         if (unkept_ > 0) {
             trace.notes.push_back(fmt::format(
@@ -193,6 +202,7 @@ class FioLog {
     size_t times_back_ = 0;
     size_t first_back_ = 0;
     size_t unkept_ = 0;
+    size_t ignored_waits_ = 0;
     std::map<std::string, size_t, std::less<>> files_;
 };
 

@@ -322,6 +322,17 @@ TEST(TraceReaders, TimesOfFioThatGoBackAreTold) {
     EXPECT_NE(waits->notes.front().find("first in line 4"), std::string::npos);
 }
 
+// "iolog: ignoring wait command with version 3", says fio.
+TEST(TraceReaders, AWaitInALogWithTimesIsLeftOutAndCounted) {
+    const auto trace = read(
+        "fio version 3 iolog\n1 f add\n1000 f read 0 512\n1500 f wait 900 0\n2000 f read 0 512\n");
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    ASSERT_EQ(trace->requests.size(), 2u);
+    EXPECT_EQ(trace->requests[1].received - trace->requests[0].received, 1'000'000);
+    EXPECT_EQ(trace->notes.front(),
+              "1 lines wait are left out, as by fio: each line of version 3 has its time");
+}
+
 TEST(TraceReaders, AFioLogOfSeveralFilesNeedsTheName) {
     const std::string log = "fio version 2 iolog\nd read 0 512\ne read 0 1024\n";
     const auto one = decode_any(std::as_bytes(std::span(log)), "e");
