@@ -188,10 +188,9 @@ size_t remove_repeated(std::vector<BlktraceEvent>& events) {
     const auto is_same = [](const BlktraceEvent& one, const BlktraceEvent& other) {
         return one.sequence > 0 && std::memcmp(&one, &other, sizeof one) == 0;
     };
-    const auto repeated = std::ranges::unique(events, is_same);
-    const size_t count = repeated.size();
-    events.erase(repeated.begin(), repeated.end());
-    return count;
+    const size_t before = events.size();
+    events.erase(std::unique(events.begin(), events.end(), is_same), events.end());
+    return before - events.size();
 }
 
 // ---- Requests ----

@@ -82,7 +82,8 @@ class FioLog {
     Failure take(Text line, size_t number) {
         std::vector<Text> words = words_between_blanks(line);
         if (words.empty()) return {};
-        if (line.starts_with("fio version ")) {
+        // Also behind a line that a fio that was killed has not ended.
+        if (line.find("fio version ") != Text::npos && words.back() == "iolog") {
             return "another log of fio begins here, which fio has added to the file; split the "
                    "file "
                    "in front of this line, and read one log";

@@ -448,6 +448,9 @@ TEST(TraceReaders, ALogThatFioHasAppendedIsNamedWithItsLine) {
             "fio version " + version + " iolog\n" + time + "d add\n" + time + "d read 0 512\n";
         const std::string why = refusal(log + log);
         EXPECT_EQ(why.find("line 4: another log of fio begins here"), 0u) << why;
+        const std::string cut = log.substr(0, log.size() - 3);
+        EXPECT_EQ(refusal(cut + log).find("line 3: another log of fio begins here"), 0u)
+            << refusal(cut + log);
     }
 }
 
