@@ -409,7 +409,7 @@ void BlktraceRequests::finish(const Piece& piece, const BlktraceEvent& event) {
 }
 
 // The kernel's own flush is for all who wait. It has no event I, and is no write since Linux 4.8. A
-// flush that a driver or a server sees is for one.
+// flush that a driver or a server sees is for one, of its process if that has any.
 void BlktraceRequests::take_flush(const BlktraceEvent& event) {
     const int64_t time = time_of(event);
     const uint32_t code = plain_code(event);
@@ -428,7 +428,12 @@ void BlktraceRequests::take_flush(const BlktraceEvent& event) {
         flushes_.push_back(flush);
         ++unqueued_;
     }
-    for (const size_t number : std::vector(flushes_)) {
+    std::vector<size_t> waiting = flushes_;
+    if (is_for_one) {
+        std::ranges::stable_partition(
+            waiting, [&](size_t number) { return requests_[number].client == event.pid; });
+    }
+    for (const size_t number : waiting) {
         Request& request = requests_[number];
         if (request.*stamp > 0) continue;
         const bool ends = code == kernel::completed;
@@ -437,7 +442,8 @@ void BlktraceRequests::take_flush(const BlktraceEvent& event) {
         if (ends) {
             request.error = error_of(event);
             std::erase(flushes_, number);
-            if (flush_of_write_.erase(number) == 0) settling_.push_back(number);
+            const bool is_of_write = flush_of_write_.erase(number) > 0;
+            if (!is_of_write && !is_for_one) settling_.push_back(number);
         }
         if (is_for_one) return;
     }

@@ -140,8 +140,9 @@ class FioLog {
         }
         if (ignored_waits_ > 0) {
             trace.notes.push_back(fmt::format(
-                "{} lines wait are left out, as by fio: each line of version 3 has its time",
-                ignored_waits_));
+                "{} line{} wait {} left out, as by fio: each line of version 3 has its time",
+                ignored_waits_, ignored_waits_ == 1 ? "" : "s",
+                ignored_waits_ == 1 ? "is" : "are"));
         }
         if (unkept_ > 0) {
             trace.notes.push_back(fmt::format(

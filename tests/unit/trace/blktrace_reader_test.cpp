@@ -279,6 +279,19 @@ TEST(BlktraceReader, AFlushForSeveralEndsThemAll) {
     EXPECT_EQ(requests[1].finished, 421);
 }
 
+// As our own files have them, with a client's number in the place of the process.
+TEST(BlktraceReader, AFlushOfAServerEndsForItsClient) {
+    Trace trace;
+    trace.requests = {{.queued = 10, .started = 20, .finished = 900, .client = 1, .op = Op::flush},
+                      {.queued = 30, .started = 40, .finished = 100, .client = 2, .op = Op::flush}};
+    const std::string file = to_blktrace(trace).at(0);
+    const auto again = decode_any(std::as_bytes(std::span(file)));
+    ASSERT_TRUE(again.has_value()) << again.error();
+    ASSERT_EQ(again->requests.size(), 2u);
+    EXPECT_EQ(again->requests[0].finished - again->requests[0].started, 880);
+    EXPECT_EQ(again->requests[1].finished - again->requests[1].started, 60);
+}
+
 // Linux before 4.20 writes a flush's sector as -1.
 TEST(BlktraceReader, NoticesAndFlushesHaveNoSector) {
     constexpr uint32_t flush = blktrace::flush_bit;

@@ -330,7 +330,7 @@ TEST(TraceReaders, AWaitInALogWithTimesIsLeftOutAndCounted) {
     ASSERT_EQ(trace->requests.size(), 2u);
     EXPECT_EQ(trace->requests[1].received - trace->requests[0].received, 1'000'000);
     EXPECT_EQ(trace->notes.front(),
-              "1 lines wait are left out, as by fio: each line of version 3 has its time");
+              "1 line wait is left out, as by fio: each line of version 3 has its time");
 }
 
 TEST(TraceReaders, AFioLogOfSeveralFilesNeedsTheName) {
