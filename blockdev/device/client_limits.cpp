@@ -19,6 +19,7 @@ void ClientLimits::count(Client& client, hrtime_t now) {
 
 void ClientLimits::set(const std::optional<model::LimitSpec>& spec, hrtime_t now) {
     spec_ = spec;
+    begins_full_ = spec && model::Limits(*spec, now).full_at(now) <= now;
     kept_.clear();
     for (Client* const client : clients_) {
         count(*client, now);
@@ -44,9 +45,10 @@ void ClientLimits::opened(Client& client, hrtime_t now) {
 // The walk over all is bounded, and closing is no part of a request's way.
 void ClientLimits::keep(Client& client, hrtime_t now) {
     assert(client.limits);
-    std::erase_if(kept_, [&](const auto& each) { return each.second.full_at <= now; });
+    const auto is_as_new = [&](hrtime_t full_at) { return begins_full_ && full_at <= now; };
+    std::erase_if(kept_, [&](const auto& each) { return is_as_new(each.second.full_at); });
     const hrtime_t full_at = client.limits->full_at(now);
-    if (full_at <= now) return;
+    if (is_as_new(full_at)) return;
     kept_.insert_or_assign(client.key, Kept{*client.limits, full_at});
     if (kept_.size() <= kept_max) return;
     kept_.erase(
@@ -78,23 +80,14 @@ void ClientLimits::go_on(hrtime_t now) {
     for (Client* const client : clients_) count(*client, now);
 }
 
-template <class Moment>
-std::optional<hrtime_t> ClientLimits::first(Moment moment) const {
+std::optional<hrtime_t> ClientLimits::again_at() const {
     std::optional<hrtime_t> earliest;
     if (!spec_) return earliest;
     for (const Client* const client : clients_) {
-        const std::optional<hrtime_t> each = moment(*client->limits);
+        const std::optional<hrtime_t> each = client->limits->again_at();
         if (each) earliest = std::min(earliest.value_or(*each), *each);
     }
     return earliest;
-}
-
-std::optional<hrtime_t> ClientLimits::again_at() const {
-    return first([](const model::Limits& limits) { return limits.again_at(); });
-}
-
-std::optional<hrtime_t> ClientLimits::lacks_until() const {
-    return first([](const model::Limits& limits) { return limits.lacks_until(); });
 }
 
 }  // namespace blkscope

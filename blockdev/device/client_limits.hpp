@@ -2,8 +2,8 @@
 //
 //     set() ── spec ──▶ each client ── begin() ─▶ DeviceQueue asks the request's client ─▶ again_at()
 //
-// The buckets of a client that has closed are kept until they would be full. A client that connects
-// again with the same key gets them back, so closing a connection brings no tokens.
+// The buckets of a client that has closed are kept until they would be like new ones. A client that
+// connects again with the same key gets them back, so closing a connection brings and costs no tokens.
 //
 // A request that lacks tokens of its client waits, and requests of other clients may start. The
 // requests without a client have no such limit.
@@ -40,12 +40,10 @@ class ClientLimits {
 
     /// Begins a pass over the waiting requests.
     void begin(hrtime_t now);
-    /// When one of the refused requests may start; nothing if none was refused in this pass.
-    [[nodiscard]] std::optional<hrtime_t> again_at() const;
     /// The pass goes on. Sometimes tells the statistics how long clients have lacked tokens.
     void go_on(hrtime_t now);
     /// When the first bucket that lacks tokens in this pass has some; nothing if none lacks any.
-    [[nodiscard]] std::optional<hrtime_t> lacks_until() const;
+    [[nodiscard]] std::optional<hrtime_t> again_at() const;
 
   private:
     struct Kept {
@@ -54,11 +52,10 @@ class ClientLimits {
     };
 
     static void count(Client& client, hrtime_t now);
-    template <class Moment>
-    [[nodiscard]] std::optional<hrtime_t> first(Moment moment) const;
     void keep(Client& client, hrtime_t now);
 
     std::optional<model::LimitSpec> spec_;
+    bool begins_full_ = false;  // new buckets are full
     std::vector<Client*> clients_;
     hrtime_t counted_at_ = 0;
     std::map<std::string, Kept> kept_;  // by the client's key

@@ -22,7 +22,7 @@ void Tokens::set_clients(const std::optional<model::LimitSpec>& limits, hrtime_t
 }
 
 bool Tokens::is_over(hrtime_t now) const {
-    return begins_ || (lacks_until_ && now >= *lacks_until_);
+    return begins_ || (again_at_ && now >= *again_at_);
 }
 
 void Tokens::begin_pass(DeviceQueue& queue, hrtime_t now) {
@@ -40,9 +40,7 @@ std::optional<hrtime_t> Tokens::again_at(const DeviceQueue& queue, const Kernel&
         counted_ = true;
         refusals_ = queue.refusals();
         again_at_ = clients_.again_at();
-        lacks_until_ = clients_.lacks_until();
         if (device_) take_earlier(again_at_, device_->again_at());
-        if (device_) take_earlier(lacks_until_, device_->lacks_until());
     }
     return again_at_ ? std::optional(kernel_ticks(kernel, *again_at_)) : std::nullopt;
 }

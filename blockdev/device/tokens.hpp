@@ -35,7 +35,7 @@ class Tokens {
 
     /// Begins a pass over all waiting requests, or goes on with the last one.
     void begin_pass(DeviceQueue& queue, hrtime_t now);
-    /// When one of the requests that lack tokens may start; nothing if none lacks any.
+    /// When a bucket that requests lack has tokens; nothing if they lack none.
     [[nodiscard]] std::optional<hrtime_t> again_at(const DeviceQueue& queue, const Kernel& kernel);
 
   private:
@@ -44,10 +44,9 @@ class Tokens {
     std::optional<model::Limits> device_;
     ClientLimits clients_;
     bool begins_ = true;     // the next pass is a new one, whatever the moment
-    bool counted_ = false;   // the two moments are of the current refusals
-    uint64_t refusals_ = 0;  // of the queue, when they were computed
+    bool counted_ = false;   // again_at_ is of the current refusals
+    uint64_t refusals_ = 0;  // of the queue, when it was computed
     std::optional<hrtime_t> again_at_;
-    std::optional<hrtime_t> lacks_until_;
 };
 
 }  // namespace blkscope

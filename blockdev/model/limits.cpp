@@ -21,7 +21,6 @@ void Limits::begin(hrtime_t now) {
     assert(now >= now_);
     exceeded_ns_ = exceeded_ns(now);
     now_ = now;
-    again_at_.reset();
     barred_ = 0;
     for (Bucket& bucket : buckets_) {
         bucket.exceeded_ns = bucket.exceeded_until(now);
@@ -44,7 +43,6 @@ bool Limits::has_tokens(const Buf& buf) {
             bucket.since = now_;
         });
         find_barred();
-        again_at_ = std::min(again_at_.value_or(ready), ready);
         return false;
     }
     return true;
@@ -76,7 +74,7 @@ void Limits::find_barred() {
     }
 }
 
-std::optional<hrtime_t> Limits::lacks_until() const {
+std::optional<hrtime_t> Limits::again_at() const {
     std::optional<hrtime_t> first;
     for (const Bucket& each : buckets_) {
         if (each.lacked) first = std::min(first.value_or(each.ready_at), each.ready_at);

@@ -1,6 +1,6 @@
 // Limits: which waiting request may start now by its tokens, and when to ask again.
 //
-//     begin(now) ─▶ admit(first) ─▶ admit(second) ─▶ ... ─▶ again_at(), lacks_until()
+//     begin(now) ─▶ admit(first) ─▶ admit(second) ─▶ ... ─▶ again_at()
 //                     yes: paid       no: waits, in its place
 //
 // One pass asks for the waiting requests in their order, as long as the depth has room. A request
@@ -62,10 +62,9 @@ class Limits {
     [[nodiscard]] hrtime_t admitted_since() const { return admitted_since_; }
     /// The operations of which no request behind can start in this pass, as bits.
     [[nodiscard]] uint8_t barred() const { return barred_; }
-    /// When the first bucket that lacks tokens in this pass has some; nothing if none lacks any.
-    [[nodiscard]] std::optional<hrtime_t> lacks_until() const;
-    /// When one of the refused requests may start; nothing if none was refused in this pass.
-    [[nodiscard]] std::optional<hrtime_t> again_at() const { return again_at_; }
+    /// When the first bucket that lacks tokens in this pass has some; nothing if none lacks any. The
+    /// request that was refused first may need further buckets, and one behind it only this one.
+    [[nodiscard]] std::optional<hrtime_t> again_at() const;
 
     /// The tokens of a bucket that has a rate; negative for a debt.
     [[nodiscard]] int64_t level(Name name, hrtime_t now) const;
@@ -103,7 +102,6 @@ class Limits {
     std::array<Bucket, LimitSpec::name_count> buckets_;
     hrtime_t now_;
     hrtime_t admitted_since_;
-    std::optional<hrtime_t> again_at_;
     uint8_t barred_ = 0;
     uint64_t exceeded_ns_ = 0;  // by any bucket, in earlier passes
 };

@@ -116,6 +116,17 @@ int64_t tokens_of_visit(ClientLimits& limits, const std::string& key, uint64_t b
     return tokens;
 }
 
+// Credits that a client has earned are its own, though new clients begin with fewer.
+TEST(ClientLimits, AClientThatConnectsAgainHasTheCreditsThatItHadEarned) {
+    constexpr hrtime_t second = 1'000'000'000;
+    ClientLimits limits;
+    limits.set(model::LimitSpec::parse("bps=1000:2000:5000:10"), 0);
+    EXPECT_EQ(tokens_of_visit(limits, "a", 10, 0), 10);
+    EXPECT_EQ(tokens_of_visit(limits, "a", 10, 9 * second), 5000);
+    EXPECT_EQ(tokens_of_visit(limits, "a", 10, 99 * second), 5000);
+    EXPECT_EQ(tokens_of_visit(limits, "b", 10, 99 * second), 10);
+}
+
 TEST(ClientLimits, AClientThatConnectsAgainHasTheTokensThatItHadLeft) {
     constexpr int64_t rate = 1'000'000;
     constexpr hrtime_t ms = 1'000'000;

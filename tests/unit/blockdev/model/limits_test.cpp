@@ -228,6 +228,20 @@ TEST(Limits, NothingPassesThatNeedsTheSameBucket) {
     EXPECT_TRUE(limits.admit(Limited(Buf::Op::flush, 0)));
 }
 
+// The write lacks bytes for a second, and operations for a short time. A trim needs no bytes.
+TEST(Limits, ARequestBehindOneThatLacksMoreIsAskedWhenItsOwnBucketHasTokens) {
+    Limits limits(LimitSpec::parse("iops=100,write_bps=1M"), 0);
+    limits.begin(0);
+    EXPECT_TRUE(limits.admit(Limited(Buf::Op::write, 1 << 20)));
+    EXPECT_FALSE(limits.admit(Limited(Buf::Op::write, 512)));
+    EXPECT_FALSE(limits.admit(Limited(Buf::Op::trim)));
+    EXPECT_EQ(limits.again_at(), 1);
+    limits.begin(1);
+    EXPECT_FALSE(limits.admit(Limited(Buf::Op::write, 512)));
+    EXPECT_TRUE(limits.admit(Limited(Buf::Op::trim)));
+    EXPECT_GT(*limits.again_at(), second / 2);
+}
+
 TEST(Limits, OneForAllOperationsEndsAPass) {
     Limits limits(LimitSpec::parse("iops=1"), 0);
     limits.begin(0);
@@ -272,6 +286,8 @@ TEST(Limits, TheTimeOfAllBucketsCountsEachMomentOnce) {
     EXPECT_EQ(limits.exceeded_ns(second / 2), uint64_t{second / 2});
     limits.begin(second / 2);
     EXPECT_FALSE(limits.admit(request));
+    limits.begin(*limits.again_at());
+    EXPECT_FALSE(limits.admit(request));  // the other bucket lacks tokens for longer
     const hrtime_t ready = *limits.again_at();
     limits.begin(ready);
     EXPECT_TRUE(limits.admit(request));
@@ -284,20 +300,19 @@ TEST(Limits, TheTimeOfAllBucketsCountsEachMomentOnce) {
 TEST(Limits, APassGoesOnUntilABucketHasTokensAgain) {
     Limits limits(LimitSpec::parse("read_iops=1,write_iops=10"), 0);
     limits.begin(0);
-    EXPECT_FALSE(limits.lacks_until());
+    EXPECT_FALSE(limits.again_at());
     EXPECT_TRUE(limits.admit(Limited()));
     limits.begin(1);
     EXPECT_TRUE(limits.admit(Limited()));
     EXPECT_FALSE(limits.admit(Limited()));
-    const hrtime_t ready = *limits.lacks_until();
-    EXPECT_EQ(ready, *limits.again_at());
+    const hrtime_t ready = *limits.again_at();
     limits.go_on(second / 2);
     EXPECT_FALSE(limits.admit(Limited()));
     EXPECT_TRUE(limits.admit(Limited(Buf::Op::write)));
-    EXPECT_EQ(limits.lacks_until(), ready);
+    EXPECT_EQ(limits.again_at(), ready);
     EXPECT_EQ(limits.exceeded_ns(ready), static_cast<uint64_t>(ready - 1));
     limits.begin(ready);
-    EXPECT_FALSE(limits.lacks_until());
+    EXPECT_FALSE(limits.again_at());
     EXPECT_TRUE(limits.admit(Limited()));
 }
 
