@@ -72,7 +72,7 @@ void Controls::set_model(std::optional<model::ModelSpec> model) {
     ModelCounts* const shown = counts.get();
     {
         const Locked locked(device_.lock_);
-        device_.pacing_->swap_model(made, counts, now_ns());
+        device_.pacing_->swap_model(made, counts, device_.queue_.running(), now_ns());
     }
     if (shown == nullptr) return;
     model_kstat_ = std::make_unique<ModelKstat>(device_.subject_, behaviour_.model->text(), *shown);

@@ -41,9 +41,10 @@ Pacing::Pacing(Kernel& kernel, uint32_t depth, uint64_t seed, bool busy_wait)
 }
 
 void Pacing::swap_model(std::optional<model::ServiceModel>& model,
-                        std::unique_ptr<ModelCounts>& counts, hrtime_t now) {
+                        std::unique_ptr<ModelCounts>& counts, uint32_t running, hrtime_t now) {
     assert(model.has_value() == (counts != nullptr));
     model_.swap(model);
+    if (model_) model_->begin_beside(running);
     counts_.swap(counts);
     ++model_number_;
     changed(now);
@@ -135,7 +136,8 @@ void Pacing::plan(Buf& buf, hrtime_t started) {
 
 model::Stay Pacing::stay_of(const Buf& buf, hrtime_t started, double delay_ns) {
     if (!model_) return {model::ServiceModel::no_server, started, started + std::llround(delay_ns)};
-    const model::Stay stay = model_->start(buf, ready_ns(buf), delay_ns);
+    const hrtime_t ready = model_->knows_place() ? ready_ns(buf) : started;
+    const model::Stay stay = model_->start(buf, ready, delay_ns);
     publish(counts_->drawn, model_->counts().drawn);
     return stay;
 }

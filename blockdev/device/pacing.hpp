@@ -42,9 +42,10 @@ class Pacing {
 
     // ---- What holds now; requests under way keep their plans. `now` is on the model's clock ----
 
-    /// Exchanges the model and its counts, which are nullptr without a model.
+    /// Exchanges the model and its counts, which are nullptr without a model. `running` requests are
+    /// from before it.
     void swap_model(std::optional<model::ServiceModel>& model, std::unique_ptr<ModelCounts>& counts,
-                    hrtime_t now);
+                    uint32_t running, hrtime_t now);
     void set_limits(const std::optional<model::Limits>& limits, hrtime_t now);
     void set_client_limits(const std::optional<model::LimitSpec>& limits, hrtime_t now);
     void set_depth(uint32_t depth, hrtime_t now);

@@ -5,13 +5,14 @@
 //
 // A request that waited for a place might have started at the planned end of the request before it.
 // The program may have noticed that end later. Places are taken in the order in which they became
-// free.
+// free. Requests from before the model have places, too. Nobody plans the ends of these.
 //
 // Units:     the ticks of the caller's clock.
 // Ownership: a value. Threads: one at a time.
 // Errors:    none.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <functional>
@@ -29,10 +30,21 @@ class Places {
 
     explicit Places(uint32_t depth) { resize(depth); }
 
-    /// Takes a place. Returns the moment since which it has been free.
+    /// So many requests run that are from before the model.
+    void occupy(uint32_t count) {
+        assert(taken_ == 0);
+        others_ = std::min(count, depth_);
+        for (uint32_t i = 0; i < others_; ++i) free_.pop();
+    }
+    /// The next place that is taken is not that of a request from before the model.
+    [[nodiscard]] bool knows_next() const { return !free_.empty(); }
+    /// Takes a place. Returns the moment since which it has been free, if that is known.
     hrtime_t take() {
         ++taken_;
-        if (free_.empty()) return always;  // more than the depth, for a moment: it was lowered
+        if (free_.empty()) {
+            others_ -= others_ > 0 ? 1 : 0;
+            return always;
+        }
         const hrtime_t since = free_.top();
         free_.pop();
         return since;
@@ -41,19 +53,22 @@ class Places {
     void give(hrtime_t end) {
         assert(taken_ > 0);
         --taken_;
-        if (taken_ + free_.size() < depth_) free_.push(end);
+        if (places() < depth_) free_.push(end);
     }
     /// With less depth, places that are taken end when their requests do.
     void resize(uint32_t depth) {
         assert(depth > 0);
         depth_ = depth;
-        while (taken_ + free_.size() < depth_) free_.push(always);
-        while (taken_ + free_.size() > depth_ && !free_.empty()) free_.pop();
+        while (places() < depth_) free_.push(always);
+        while (places() > depth_ && !free_.empty()) free_.pop();
     }
 
   private:
+    [[nodiscard]] size_t places() const { return taken_ + others_ + free_.size(); }
+
     uint32_t depth_ = 0;
     uint32_t taken_ = 0;
+    uint32_t others_ = 0;
     std::priority_queue<hrtime_t, std::vector<hrtime_t>, std::greater<>> free_;
 };
 

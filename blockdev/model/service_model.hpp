@@ -48,6 +48,10 @@ class ServiceModel {
     [[nodiscard]] const Servers& servers() const { return servers_; }
     [[nodiscard]] const Counts& counts() const { return counts_; }
     void set_depth(uint32_t depth);
+    /// So many requests run that are from before the model.
+    void begin_beside(uint32_t running) { places_.occupy(running); }
+    /// Whether the place of the next request is not one of these.
+    [[nodiscard]] bool knows_place() const { return places_.knows_next(); }
 
     /// Adds the draws of each operation so far, and the place of the head, to `state`.
     void add_to(trace::ModelState& state) const;

@@ -77,6 +77,26 @@ TEST(Behaviour, AClosedLoopOfOneServerIsSpentInTheQueueBeforeIt) {
     bench.check_accounting();
 }
 
+// The only place is taken by a request of the model before. The next one is served from that one's end on.
+TEST(Behaviour, ARequestThatWaitsForAPlaceOfTheModelBeforeHasItsWholeTime) {
+    for (const char* const before : {"all=const:5ms", ""}) {
+        DeviceOptions options{.queue_depth = 1};
+        if (*before != '\0') options.behaviour = modelled(before);
+        options.behaviour.faults.push_back(
+            model::FaultRule::parse("read:delay=const:5ms;count=1", device_bytes, {}));
+        Bench bench(4, 1, std::move(options));
+        bench.send(0, Buf::Op::read);
+        bench.send(0, Buf::Op::write);
+        bench.at(ms,
+                 [&] { bench.device().set_model(model::ModelSpec::parse("all=const:1ms", {})); });
+        bench.run(100 * ms);
+        const auto& second = *bench.requests()[1];
+        EXPECT_GE(second.started, bench.requests()[0]->finished);
+        EXPECT_GE(second.finished - second.started, ms);
+        EXPECT_LE(second.finished - second.started, ms + 20 * us);
+    }
+}
+
 TEST(Behaviour, ALimitStartsARequestWhenItsTokensAreThere) {
     Behaviour behaviour;
     behaviour.limits = model::LimitSpec::parse("iops=1000");

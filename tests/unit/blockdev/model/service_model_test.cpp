@@ -157,6 +157,23 @@ TEST(Places, AreTakenInTheOrderInWhichTheyBecameFree) {
     EXPECT_EQ(places.take(), Places::always);
 }
 
+TEST(Places, DoNotKnowWhenRequestsFromBeforeTheModelEnd) {
+    Places places(3);
+    places.occupy(2);
+    EXPECT_TRUE(places.knows_next());
+    EXPECT_EQ(places.take(), Places::always);
+    EXPECT_FALSE(places.knows_next());
+    EXPECT_EQ(places.take(), Places::always);  // one of the two has ended
+    places.resize(4);
+    EXPECT_TRUE(places.knows_next());
+    places.give(20);
+    places.give(10);
+    EXPECT_EQ(places.take(), Places::always);
+    EXPECT_EQ(places.take(), 10);
+    EXPECT_EQ(places.take(), 20);
+    EXPECT_FALSE(places.knows_next());
+}
+
 TEST(ServiceModel, AnotherDepthChangesTheServers) {
     ServiceModel model = model_of("all=const:1ms", 2);
     EXPECT_EQ(model.servers().count(), 2U);
