@@ -8,6 +8,7 @@
 
 #include "boot.hpp"
 #include "device_life.hpp"
+#include "governed_life.hpp"
 #include "upstream_life.hpp"
 
 namespace blkscope::simulation {
@@ -29,6 +30,7 @@ constexpr uint64_t wide_life_each = 6;  // one life with a server in so many has
 constexpr uint64_t changing_life_each = 4;  // one life with a server in so many
 constexpr unsigned address_bits = 32;
 constexpr uint64_t device_life_each = 4;    // one life in so many is a device's alone
+constexpr uint64_t governed_life_each = 8;  // and one whose settings change meanwhile
 constexpr uint64_t upstream_life_each = 8;  // one life in so many has another server
 constexpr uint64_t upstream_life = 6;       // a life number that is no device's, and has no TLS
 
@@ -273,6 +275,7 @@ std::string describe(const LifePlan& plan) {
 }  // namespace
 
 Outcome live(uint64_t seed, const Cuts& cuts) {
+    if (seed % governed_life_each == 0) return live_governed(seed, cuts);
     if (seed % device_life_each == 0) return live_device(seed, cuts);
     if (seed % upstream_life_each == upstream_life) return live_upstream(seed, cuts);
     const LifePlan plan = draw_plan(seed, cuts);
