@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -159,6 +160,7 @@ class Boot {
     void check_partitions(const Served& served, bool exact);
     void check_clients(Device& device);
     void check_records();
+    void check_starts(const Served& served, std::span<const trace::Request> requests);
     void check_recorded(const std::vector<trace::Request>& requests);
     void check_errors();
     void end_all();

@@ -35,7 +35,8 @@ Client::Client(const World& world, Random random, const ClientPlan& plan,
       introduction_(invitation, random_),
       oracle_(world.oracle),
       judge_(world.judge),
-      next_cookie_(random_.next() + (plan.visit << 48)) {
+      first_cookie_(random_.next() + (plan.visit << 48)),
+      next_cookie_(first_cookie_) {
     shares = plan_.shares;
     if (!plan_.wide) return;
     wide_.emplace(Random(next_cookie_, wide_stream), plan_.first_byte, oracle_.bytes(),

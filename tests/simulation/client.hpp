@@ -103,6 +103,10 @@ class Client {
 
     [[nodiscard]] bool honest() const { return plan_.manner == ClientPlan::Manner::honest; }
     /// All was answered, or the connection was closed for a reason, or the client has misbehaved.
+    /// Whether one of the client's requests has had this number.
+    [[nodiscard]] bool has_used(uint64_t cookie) const {
+        return cookie - first_cookie_ < next_cookie_ - first_cookie_;
+    }
     [[nodiscard]] bool over() const { return over_ || (misbehaved_ && !honest()); }
     [[nodiscard]] bool is_closed() const { return closed_; }
     [[nodiscard]] bool is_in() const { return introduction_.done(); }
@@ -191,6 +195,7 @@ class Client {
     std::shared_ptr<const SimulatedFile> cut_file_;  // null before file_was_cut()
 
     std::map<uint64_t, Asked> asked_;  // by cookie
+    uint64_t first_cookie_;
     uint64_t next_cookie_;
     unsigned made_ = 0;
     uint64_t answered_ = 0;

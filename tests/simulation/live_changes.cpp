@@ -49,6 +49,7 @@ void LiveChanges::make_one(Device& device, bool content) {
     closes_ = false;
     depth_.reset();
     limits_.reset();
+    client_limits_.reset();
     switch (random_.below(9)) {
         case 0:
             return device.set_model(draw_model(random_));
@@ -56,7 +57,8 @@ void LiveChanges::make_one(Device& device, bool content) {
             limits_ = draw_limits(random_);
             return device.set_limits(*limits_);
         case 2:
-            return device.set_client_limits(draw_limits(random_));
+            client_limits_ = draw_limits(random_);
+            return device.set_client_limits(*client_limits_);
         case 3:
             depth_ = static_cast<uint32_t>(random_.between(1, 9));
             return device.set_queue_depth(*depth_);
@@ -74,9 +76,13 @@ void LiveChanges::make_one(Device& device, bool content) {
 
 void LiveChanges::note(Setting& setting) const {
     if (depth_) setting.depth = *depth_;
-    if (!limits_) return;
-    setting.limits = *limits_;
-    setting.limits_since = setting.since;
+    if (limits_) {
+        setting.limits = *limits_;
+        setting.limits_since = setting.since;
+    }
+    if (!client_limits_) return;
+    setting.client_limits = *client_limits_;
+    setting.client_limits_since = setting.since;
 }
 
 void LiveChanges::add_fault(Device& device, bool content) {
@@ -91,6 +97,7 @@ void LiveChanges::end(Device& device) {
     device.clear_faults();
     depth_.reset();
     limits_.reset();
+    client_limits_.reset();
     if (random_.one_in(2)) device.set_limits(*(limits_ = std::optional<model::LimitSpec>()));
     if (random_.one_in(2)) device.set_model(std::nullopt);
 }

@@ -34,7 +34,7 @@ class LiveChanges {
 
     /// Changes one setting of the device. `content`: its data is checked.
     void make_one(Device& device, bool content);
-    /// The same change, as far as it concerns the depth or the device's limits.
+    /// The same change, as far as it concerns the depth or limits.
     void note(Setting& setting) const;
     /// Lets all requests go on that a fault or a limit could hold for longer than the life.
     void end(Device& device);
@@ -49,6 +49,7 @@ class LiveChanges {
 
     std::optional<uint32_t> depth_;  // of the last change
     std::optional<std::optional<model::LimitSpec>> limits_;
+    std::optional<std::optional<model::LimitSpec>> client_limits_;
     Random random_;
     bool errors_ = false;
     bool closes_ = false;
