@@ -12,12 +12,6 @@
 namespace blkscope::nbd {
 namespace {
 
-// Of the look by the thread that opens the backing.
-constexpr std::chrono::milliseconds first_look_time_max{5'000};
-// Of one look at the device later. The worker does nothing else meanwhile, so the clients of its other
-// devices wait too.
-constexpr std::chrono::milliseconds look_time_max{150};
-constexpr std::chrono::milliseconds slow_look_time{50};
 constexpr std::chrono::seconds rest_time{30};               // after a look that failed or was slow
 constexpr std::chrono::seconds rest_without_connection{1};  // then it asks again
 constexpr int looks_in_rest = 20;  // after another: no more than a twentieth of the time
@@ -51,9 +45,10 @@ ReadEnd read_blocks(const RemoteConnection& connection, uint64_t offset, std::sp
 
 UpstreamBacking::UpstreamBacking(std::string name, std::unique_ptr<UpstreamDialer> dialer,
                                  std::vector<RemoteConnection> connections,
-                                 const UpstreamOptions& options)
+                                 const UpstreamOptions& options, const LookLimits& looks)
     : target_{std::move(name), connections.front().remote, options},
       abilities_(abilities_of(target_.offered)),
+      looks_(looks),
       dialer_(std::move(dialer)),
       first_(std::move(connections)) {
     assert(dialer_ != nullptr);
@@ -132,7 +127,7 @@ void UpstreamBacking::looked() {
     if (!look_) return;
     side_.reset();
     const auto took = look_->end - look_->begin;
-    const bool bad = took > slow_look_time || look_->failed;
+    const bool bad = took > looks_.slow || look_->failed;
     if (ring_ != nullptr && (bad || link_)) {
         const std::chrono::nanoseconds rest = bad ? rest_time : looks_in_rest * took;
         rests_until_ = kernel_ns(ring_->kernel(), ring_->now()) + rest.count();
@@ -166,7 +161,7 @@ bool UpstreamBacking::read_now(uint64_t offset, std::span<std::byte> to) {
     const auto now = std::chrono::steady_clock::now();
     if (!look_) look_ = Look{.begin = now, .end = now, .failed = false};
     const bool on_worker = ring_ != nullptr;
-    const Deadline deadline = look_->begin + (on_worker ? look_time_max : first_look_time_max);
+    const Deadline deadline = look_->begin + (on_worker ? looks_.max : looks_.first_max);
     const ReadEnd end = now < deadline ? read_before(deadline, offset, to) : ReadEnd::lost;
     look_->end = std::chrono::steady_clock::now();
     look_->failed = look_->failed || end != ReadEnd::done;

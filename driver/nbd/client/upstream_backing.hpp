@@ -12,6 +12,7 @@
 // Source:    the NBD protocol document, "Transmission phase".
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,12 +28,21 @@
 
 namespace blkscope::nbd {
 
+/// How long a look at the partition table may take. The worker does nothing else in a look, so the clients of its other
+/// devices wait too.
+struct LookLimits {
+    std::chrono::milliseconds first_max{5'000};  // of the thread that opens the backing
+    std::chrono::milliseconds max{150};
+    std::chrono::milliseconds slow{50};  // after a slower one there is none for a time
+};
+
 class UpstreamBacking final : public Backing {
   public:
     /// One connection or more, whose export is usable: see unusable(). None of them falls short of the
     /// first: see shortcoming().
     UpstreamBacking(std::string name, std::unique_ptr<UpstreamDialer> dialer,
-                    std::vector<RemoteConnection> connections, const UpstreamOptions& options);
+                    std::vector<RemoteConnection> connections, const UpstreamOptions& options,
+                    const LookLimits& looks = {});
 
     [[nodiscard]] std::string describe() const override { return target_.name; }
     [[nodiscard]] uint64_t size_bytes() const override { return target_.offered.size_bytes; }
@@ -70,6 +80,7 @@ class UpstreamBacking final : public Backing {
 
     const UpstreamTarget target_;
     const Abilities abilities_;
+    const LookLimits looks_;
     const std::unique_ptr<UpstreamDialer> dialer_;
     UpstreamKstat kstat_;
     Ring* ring_ = nullptr;

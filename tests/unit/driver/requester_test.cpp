@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "sent_request.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -60,7 +62,7 @@ class RequesterTest : public ::testing::Test, protected RequesterOwner {
         std::array<std::byte, request_bytes> bytes{};
         EXPECT_EQ(recv(server_.get(), bytes.data(), bytes.size(), MSG_WAITALL),
                   static_cast<ssize_t>(bytes.size()));
-        return *parse_request(bytes);
+        return testing::sent_request(bytes);
     }
     /// Takes what the client still sends, until the condition is true.
     template <class Condition>

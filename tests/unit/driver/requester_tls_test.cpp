@@ -18,6 +18,7 @@
 #include "credentials.hpp"
 #include "driver/nbd/client/requester.hpp"
 #include "driver/nbd/tls/tls.hpp"
+#include "sent_request.hpp"
 
 namespace blkscope::nbd {
 namespace {
@@ -119,7 +120,7 @@ class RequesterTlsTest : public ::testing::Test, protected RequesterOwner {
     /// A reply of this many bytes of data to the client's next request, as ciphertext in the BIO.
     void write_reply(size_t data) {
         const auto header = receive(request_bytes);
-        const Request request = *parse_request(std::span(header).first<request_bytes>());
+        const Request request = testing::sent_request(std::span(header).first<request_bytes>());
         std::vector<std::byte> bytes(simple_reply_bytes + data, std::byte{'d'});
         encode_simple_reply(std::span<std::byte>(bytes).first<simple_reply_bytes>(), Error::none,
                             request.cookie);
