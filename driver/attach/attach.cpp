@@ -202,9 +202,20 @@ std::string compare_sizes(const nbd::Uri& uri, const AttachOptions& options) {
     }
 }
 
-// An export that is smaller than a sector becomes a disk of no size.
+// Whether the export is smaller than a sector, as far as the server says.
+bool lacks_a_sector(const nbd::Uri& uri, const AttachOptions& options) {
+    try {
+        return export_bytes(uri, options) < sector_bytes;
+    } catch (const std::exception&) {
+        return false;
+    }
+}
+
+// An export that is smaller than a sector becomes a disk of no size. For the size of another one the kernel may need
+// some time.
 void require_sectors(const std::string& what, const nbd::Uri& uri, const AttachOptions& options) {
-    if (within_deadline([&] { return read_number(sysfs_of(options.device) / "size") > 0; })) return;
+    const auto has_any = [&] { return read_number(sysfs_of(options.device) / "size") > 0; };
+    if (has_any() || (!lacks_a_sector(uri, options) && within_deadline(has_any))) return;
     const std::string why = compare_sizes(uri, options);
     disconnect(what, options.device);
     fail(what, why.empty() ? "the export is empty" : why, "serve at least 512 bytes, or see dmesg");
