@@ -79,8 +79,7 @@ std::vector<PowerLoss> lose_power(Workers& workers, const std::vector<Export*>& 
         serials.push_back(exp->serial);
         unpowered.emplace_back(*exp);
     }
-    const auto deadline = std::chrono::steady_clock::now() + drain_time_max;
-    require_idle(workers.cut_clients(serials, deadline));
+    require_idle(workers.cut_clients(serials, drain_time_max));
     std::vector<PowerLoss> losses;
     for (Unpowered& each : unpowered) {
         Export& exp = each.exp();

@@ -15,10 +15,31 @@
 
 namespace blkscope::nbd {
 
+namespace {
+
+// The time, after a moment in which the workers go on.
+WorkerSource::Time wait_a_moment(const WorkerSource& source) {
+    constexpr std::chrono::milliseconds pause{1};
+    if (source.go_on) return source.go_on();
+    std::this_thread::sleep_for(pause);
+    return std::chrono::steady_clock::now();
+}
+
+bool answers_in_time(const std::future<bool>& answer, WorkerSource::Time deadline,
+                     const WorkerSource& source) {
+    if (!source.go_on) return answer.wait_until(deadline) == std::future_status::ready;
+    while (answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+        if (source.go_on() >= deadline) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
 // After the deadline the worker may still run this, so it owns all that it uses. A worker that begins
 // later does nothing, because it would close new clients.
 Cut cut_clients(Worker& worker, const std::vector<uint64_t>& export_serials,
-                std::chrono::steady_clock::time_point deadline) {
+                WorkerSource::Time deadline, const WorkerSource& source) {
     const auto taken = std::make_shared<std::atomic<bool>>(false);
     auto idle = worker.ask([taken, export_serials](Sessions& sessions) {
         bool none = true;
@@ -26,7 +47,7 @@ Cut cut_clients(Worker& worker, const std::vector<uint64_t>& export_serials,
         for (const uint64_t serial : export_serials) none = sessions.cut_clients(serial) && none;
         return none;
     });
-    if (idle.wait_until(deadline) == std::future_status::ready) {
+    if (answers_in_time(idle, deadline, source)) {
         return idle.get() ? Cut::none : Cut::requests;
     }
     return taken->exchange(true) ? Cut::requests : Cut::stuck;
@@ -109,17 +130,15 @@ void Workers::close_export(std::unique_ptr<Export> exp) {
     owner.close_export(std::move(exp));
 }
 
-Cut Workers::cut_clients(const std::vector<uint64_t>& export_serials,
-                         std::chrono::steady_clock::time_point deadline) {
-    constexpr std::chrono::milliseconds pause{1};
+Cut Workers::cut_clients(const std::vector<uint64_t>& export_serials, std::chrono::seconds limit) {
+    const auto deadline =
+        (source_.go_on ? source_.go_on() : std::chrono::steady_clock::now()) + limit;
     for (;;) {
         auto worst = Cut::none;
         for (const auto& worker : workers_) {
-            worst = std::max(worst, nbd::cut_clients(*worker, export_serials, deadline));
+            worst = std::max(worst, nbd::cut_clients(*worker, export_serials, deadline, source_));
         }
-        const bool late = std::chrono::steady_clock::now() >= deadline;
-        if (worst != Cut::requests || late) return worst;
-        std::this_thread::sleep_for(pause);
+        if (worst != Cut::requests || wait_a_moment(source_) >= deadline) return worst;
     }
 }
 

@@ -31,20 +31,25 @@ class Worker;
 /// worker has not begun in time, and does nothing later.
 enum class Cut : uint8_t { none, requests, stuck };
 
-/// Closes all connections of one worker to the exports with these serials. Waits for the worker until
-/// the deadline. After `requests` the caller tries again.
-Cut cut_clients(Worker& worker, const std::vector<uint64_t>& export_serials,
-                std::chrono::steady_clock::time_point deadline);
-
 /// The functions that make and start workers. A simulator makes workers on its own kernel, without
 /// threads. The simulator calls wait() and turn() of each, also after stop() until all have
 /// finished().
 struct WorkerSource {
+    using Time = std::chrono::steady_clock::time_point;
+
     /// Null: a worker on this machine's kernel.
     std::function<std::unique_ptr<Worker>(bool busy_wait)> make = {};
     /// Null: in a thread of its own.
     std::function<void(Worker&)> start = {};
+    /// Null: the workers' threads go on while the caller waits. Else lets the workers go on for a moment, and returns
+    /// the time.
+    std::function<Time()> go_on = {};
 };
+
+/// Closes all connections of one worker to the exports with these serials. Waits for the worker until
+/// the deadline. After `requests` the caller tries again.
+Cut cut_clients(Worker& worker, const std::vector<uint64_t>& export_serials,
+                WorkerSource::Time deadline, const WorkerSource& source = {});
 
 /// Requests out of the recorders of the workers.
 struct Recorded {
@@ -82,9 +87,8 @@ class Workers {
     void close_export(std::unique_ptr<Export> exp);
 
     /// Closes all connections to the exports with these serials at once. Waits until their devices
-    /// are idle, at most until the deadline.
-    Cut cut_clients(const std::vector<uint64_t>& export_serials,
-                    std::chrono::steady_clock::time_point deadline);
+    /// are idle, at most for this time.
+    Cut cut_clients(const std::vector<uint64_t>& export_serials, std::chrono::seconds limit);
 
     /// Chooses the worker for one more client of `exp`.
     [[nodiscard]] Worker& for_client(const Export& exp);
