@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/log_line.hpp"
+#include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
 namespace {
@@ -62,10 +63,10 @@ bool VolatileCache::read(uint64_t offset, std::span<std::byte> to) {
 // A write with FUA fails by itself. A write-back that fails concerns the next flush.
 bool VolatileCache::write(uint64_t offset, std::span<const std::byte> from, bool fua) try {
     const std::lock_guard lock(mutex_);
-    const bool forced = fua && !options_.ignores_flush;
+    const bool forced = fua && !options_.ignores_flush && !planted("fua-in-cache");
     const bool failed_before = failed_;
     if (forced) failed_ = false;
-    cache_.write(offset, from, fua, *this);
+    cache_.write(offset, from, forced, *this);
     return !forced || !std::exchange(failed_, failed_before);
 } catch (const std::bad_alloc&) {
     return false;
@@ -151,7 +152,9 @@ std::optional<int32_t> CrashBacking::zero(Buf& buf) {
     if (buf.op == Buf::Op::write_zeroes && buf.fast_zero) return -EOPNOTSUPP;
     ring_->unlock();
     const uint64_t offset = buf.offset + buf.moved();
-    const Extent present = extent_at(offset, buf.resid);
+    const bool blind = planted("cache-not-zeroed");
+    const Extent present =
+        blind ? backing_->extent_at(offset, buf.resid) : extent_at(offset, buf.resid);
     if (present.hole && !buf.no_hole) {
         buf.covers = present.bytes;
     } else {

@@ -39,6 +39,10 @@ constexpr uint32_t direct_block_bytes = 512;
 constexpr uint64_t crumbs_request_bytes_max = 16 * page_bytes;
 // A listener pauses after an error, and each queued client may cause some.
 constexpr hrtime_t accept_ns_max = 4 * second;
+constexpr hrtime_t power_ns_max = 6 * second;        // of one loss of power
+constexpr hrtime_t write_back_ns_max = second / 50;  // of a whole volatile cache, by direct calls
+// The server waits for 5 s for clients that do not read, and for disks. They may read the rest later.
+constexpr hrtime_t removed_ns_max = 10 * second;
 constexpr hrtime_t handshake_grace_ns = second / 2;
 constexpr const char* network = "198.51.100.";  // of all clients with an address
 
@@ -128,8 +132,10 @@ void Boot::run(std::vector<Image>& contents, bool ends_with_crash) {
     make_clients();
     make_loiterers();
     plan_changes();
+    plan_hang();
+    plan_power_losses();
     if (plan_.reloads && !plan_.cuts.no_reload) {
-        timeline_.after(static_cast<hrtime_t>(random_.between(1, 1'000'000)),
+        executor_.later(static_cast<hrtime_t>(random_.between(1, 1'000'000)),
                         [this] { try_failing_reload(); });
     }
     run_clients(contents, ends_with_crash);
@@ -152,13 +158,12 @@ void Boot::run_clients(std::vector<Image>& contents, bool ends_with_crash) {
         timeline_.after(static_cast<hrtime_t>(random.between(100'000, 5'000'000)),
                         [this] { truncate_one(); });
     }
-    step_until([&] { return crashed_ || reload_due_ || clients_over(); }, stalled_ns_max,
-               "no answer for a client");
-    if (reload_due_ && !crashed_ && !judge_.failed()) {
-        reload(contents);
-        step_until([&] { return crashed_ || clients_over(); }, stalled_ns_max,
-                   "no answer for a client after a reload");
-    }
+    do {
+        if (std::exchange(reload_due_, false)) reload(contents);
+        if (std::exchange(power_due_, false)) lose_power();
+        step_until([&] { return crashed_ || reload_due_ || power_due_ || clients_over(); },
+                   stalled_ns_max, "no answer for a client");
+    } while ((reload_due_ || power_due_) && !crashed_ && !judge_.failed());
     if (!plan_.door.waits_for_loiterers || crashed_) return;
     step_until([&] { return crashed_ || loiterers_over(); }, stalled_ns_max,
                "a handshake is open after its time");
@@ -181,6 +186,7 @@ void Boot::make_server() {
     nbd::WorkerSource source;
     source.make = [this](bool) { return make_worker(); };
     source.start = [this](nbd::Worker& worker) { start_worker(worker); };
+    source.go_on = [this] { return wait_a_moment(); };
     server_ = std::make_unique<nbd::Server>(executor_, options_of(rules_), std::move(source));
     server_->listen_unix(SimulatedExecutor::unix_path);
     server_->listen_tcp(SimulatedExecutor::tcp_address, nbd::tcp_port);
@@ -244,7 +250,7 @@ nbd::ExportOptions Boot::make_export(size_t index, const Image& content) {
     if (served.oracle) {
         removed_.push_back({served.file, served.other, std::move(served.oracle)});
     }
-    std::unique_ptr<Backing> backing = make_backing(served, content);
+    std::unique_ptr<Backing> backing = with_cache(served, make_backing(served, content));
     served.oracle = std::make_unique<Oracle>(content);
     if (!served.plan.partitions.empty()) {
         std::vector<std::byte> table(table_bytes);
@@ -252,17 +258,19 @@ nbd::ExportOptions Boot::make_export(size_t index, const Image& content) {
         served.oracle->keep(table);
     }
     if (served.file) {
-        served.oracle->watch(served.file->disk());
+        served.oracle->watch(served.plan.cache ? served.file->cached() : served.file->disk());
         served.file->when_sync_failed = [this, oracle = served.oracle.get()] {
             if (plan_.cuts.strict) return;
-            // Behind models and faults, no bound says when the device notices it.
-            if (plan_.changes > 0) return oracle->sync_failed(std::numeric_limits<hrtime_t>::max());
+            // Behind models and faults, and while a disk hangs, no bound says when the device notices it.
+            if (plan_.changes > 0 || plan_.hang)
+                return oracle->sync_failed(std::numeric_limits<hrtime_t>::max());
             oracle->sync_failed(timeline_.now() + grace_operations * plan_.disk.ns_max + grace_ns);
         };
     }
     return {.name = served.name,
             .description = "",
             .backing = std::move(backing),
+            .crash_cache = std::move(served.cache),
             .instance = std::nullopt,
             .queue_depth = served.plan.depth};
 }
@@ -290,6 +298,8 @@ void Boot::make_client(unsigned number) {
     plan.content = served.plan.medium != Medium::null;
     plan.punches = !served.file || plan_.disk.can_punch;
     plan.zeroes_in_place = !served.file || plan_.disk.can_zero_range;
+    if (served.plan.cache) plan.punches = plan.zeroes_in_place = false;  // zeroes are its data
+    plan.lies = served.plan.cache && served.plan.cache->ignores_flush;
     plan.shares = served.plan.partitions;
     if (served.other) meet_terms(served.other->terms(), plan_.changes > 0, plan);
     plan.first_byte = plan.shares.empty() ? 0 : table_bytes;
@@ -300,7 +310,7 @@ void Boot::make_client(unsigned number) {
     const Wire wire = draw_wire(random, crumbs);
     plan.wait_ns_max = wait_allowed(number, wire);
     plan.entry_ns_max = entry_allowed(plan, wire);
-    plan.visit = reloads_;
+    plan.visit = reloads_ + power_losses_;
     plan.barred = !wire.is_unix && !rules_.allows(number);
     Invitation invitation{.export_name = served.name,
                           .export_bytes = served.plan.bytes,
@@ -309,11 +319,13 @@ void Boot::make_client(unsigned number) {
                           .mode = rules_.tls,
                           .tls = plan_.tls && !random.one_in(4)};
     if (served.other) meet_terms(served.other->terms(), invitation);
+    if (plan_.hang && plan_.hang->exp == plan_.client_export[number]) plan.wait_ns_max = 0;
     if (invitation.tls) plan.wait_ns_max = plan.entry_ns_max = 0;
     clients_.push_back(std::make_unique<Client>(Client::World{timeline_, *served.oracle, judge_},
                                                 random, plan, invitation));
     Client* const client = clients_.back().get();
     served.clients.push_back(client);
+    if (served.file && served.file == hung_file_) hung_clients_.push_back(client);
     if (served.closes) client->may_be_closed();
     if (served.cut) client->file_was_cut(served.file);
     if (plan.manner != ClientPlan::Manner::honest) served.with_liars = true;
@@ -327,6 +339,9 @@ void Boot::make_client(unsigned number) {
 // In memory, zeroes that leave no hole take memory. In a file that may be cut, zeroes behind the end are written.
 WidePlan Boot::wide_plan(const Served& served, const ClientPlan& plan) const {
     const bool file = served.file != nullptr;
+    if (served.plan.cache) {
+        return {.punches = true, .extended = plan.form == nbd::ReplyForm::extended};
+    }
     return {.punches = !file || (!plan_.truncates && (plan.punches || plan.zeroes_in_place)),
             .zeroes_in_place = file ? !plan_.truncates && plan.zeroes_in_place
                                     : served.plan.medium == Medium::null,
@@ -364,7 +379,12 @@ hrtime_t Boot::entry_allowed(const ClientPlan& plan, const Wire& wire) const {
     const hrtime_t all = parts * each + question_bytes * 4'000 + 2'000'000;
     assert(all < plan_.door.handshake_ns);
     const bool pauses = plan_.door.accept_error > 0 || plan_.door.spare_lost > 0;
-    return all + (pauses ? accept_ns_max : 0);
+    // While a loss of power waits for a disk or another server, the control thread makes no handshakes.
+    const bool slow = plan_.hang || std::ranges::any_of(plan_.exports, [](const ExportPlan& exp) {
+                          return exp.medium == Medium::elsewhere;
+                      });
+    const hrtime_t waits = plan_.power_losses * (slow ? power_ns_max : write_back_ns_max);
+    return all + waits + (pauses ? accept_ns_max : 0);
 }
 
 // The bound that fairness gives a client. All earlier requests are done first, each in a few steps.
@@ -374,7 +394,8 @@ hrtime_t Boot::wait_allowed(unsigned client, const Wire& wire) const {
     constexpr hrtime_t turn_ns = 40'000;
     constexpr uint64_t scarce_bytes = uint64_t{24} << 20;
     const Faults& faults = plan_.faults;
-    if (plan_.changes > 0) return 0;
+    if (plan_.changes > 0 || plan_.power_losses > 0)
+        return 0;  // a cache is written back in one turn
     const auto wide = [](const ExportPlan& exp) { return exp.bytes > wide_bytes_min; };
     if (std::ranges::any_of(plan_.exports, wide)) return 0;  // long requests take many operations
     if (faults.interrupted + faults.submit_error + faults.short_transfer > 0) return 0;
@@ -449,8 +470,8 @@ bool Boot::step_until(const std::function<bool()>& until, hrtime_t limit, const 
 }
 
 bool Boot::clients_over() const {
-    return std::all_of(clients_.begin(), clients_.end(),
-                       [](const auto& client) { return client->over(); });
+    return std::ranges::all_of(
+        clients_, [&](const auto& client) { return client->over() || hangs_to_the_end(*client); });
 }
 
 bool Boot::loiterers_over() const {
@@ -475,12 +496,17 @@ void Boot::reload(std::vector<Image>& contents) {
     std::vector<nbd::ExportOptions> added;
     added.push_back(make_export(index, contents[index]));
     server_->change({name}, std::move(added));
+    const hrtime_t since = timeline_.now();
     const auto all_closed = [&] {
         return std::all_of(clients.begin(), clients.end(), [](const Client* client) {
             return client->is_closed() || client->over();
         });
     };
     if (!step_until(all_closed, stalled_ns_max, "clients of a removed export")) return;
+    if (timeline_.now() - since > removed_ns_max) {
+        judge_.fail("clients of a removed export were connected for " +
+                    std::to_string(timeline_.now() - since) + " ns");
+    }
     for (Client* client : clients) client->close(true);
     change_rules();
     for (unsigned i = 0; i < plan_.clients.size(); ++i) {
@@ -540,9 +566,9 @@ void Boot::plan_changes() {
     Random random(seed_, change_stream + 1);
     for (unsigned i = 0; i < plan_.changes; ++i) {
         const auto when = static_cast<hrtime_t>(random.between(1, changes_ns));
-        timeline_.after(when, [this] { change_one(); });
+        executor_.later(when, [this] { change_one(); });
     }
-    timeline_.after(changes_ns + 1, [this] { end_changes(); });
+    executor_.later(changes_ns + 1, [this] { end_changes(); });
 }
 
 void Boot::change_one() {

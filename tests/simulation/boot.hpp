@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "blockdev/backing/crash_backing.hpp"
 #include "client.hpp"
 #include "driver/nbd/server/server.hpp"
 #include "driver/nbd/transmission/worker.hpp"
@@ -30,6 +32,7 @@ struct ExportPlan {
     std::vector<Share> partitions;  // by first byte
     OtherTerms other;               // of another server, which has the export's bytes
     unsigned connections = 1;       // to the other server
+    std::optional<model::CrashCacheOptions> cache = {};  // a volatile one
 };
 
 /// Bytes of the partition table, which the clients never write.
@@ -64,6 +67,14 @@ struct DoorPlan {
     RulesPlan rules_after_reload;
 };
 
+/// The disk of one export hangs for a while, or until the server has been told to end.
+struct HangPlan {
+    unsigned exp = 0;
+    uint64_t one_in = 1;  // of its operations
+    hrtime_t ns = 0;      // after its beginning, or after that of the server's end
+    bool to_the_end = false;
+};
+
 struct LifePlan {
     unsigned workers = 1;
     std::vector<ExportPlan> exports;
@@ -77,6 +88,8 @@ struct LifePlan {
     bool tls = false;        // clients ask for TLS
     bool truncates = false;  // another process cuts a file in each boot
     unsigned changes = 0;    // of devices while they serve
+    std::optional<HangPlan> hang;
+    unsigned power_losses = 0;  // in each boot
     Cuts cuts;
 };
 
@@ -100,6 +113,8 @@ class Boot {
         std::string name;
         std::shared_ptr<SimulatedFile> file;
         std::shared_ptr<OtherServer> other;
+        std::shared_ptr<VolatileCache> cache;  // until the export has it
+        std::unique_ptr<Backing> store;        // the memory behind the cache
         std::unique_ptr<Oracle> oracle;
         std::vector<Client*> clients;
         bool with_liars = false;  // some client did not wait for its answers
@@ -149,6 +164,17 @@ class Boot {
     void change_one();
     void end_changes();
     void note_change(Served& served);
+    void plan_hang();
+    void begin_hang();
+    void let_go();
+    nbd::WorkerSource::Time wait_a_moment();
+    void plan_power_losses();
+    void lose_power();
+    void power_was_lost(Served& served, const nbd::PowerLoss& loss);
+    [[nodiscard]] std::unique_ptr<Backing> with_cache(Served& served,
+                                                      std::unique_ptr<Backing> backing) const;
+    [[nodiscard]] bool hangs_to_the_end(const Client& client) const;
+    void check_closed_in_time(hrtime_t since);
     void run_clients(std::vector<Image>& contents, bool ends_with_crash);
     /// False: `until` did not become true. `limit` is the longest time between two answers.
     bool step_until(const std::function<bool()>& until, hrtime_t limit, const char* what);
@@ -188,8 +214,13 @@ class Boot {
     std::vector<std::unique_ptr<Loiterer>> loiterers_;
     bool crashed_ = false;
     bool reload_due_ = false;
+    bool power_due_ = false;
+    unsigned power_losses_ = 0;
+    bool moment_ends_ = false;  // by an event
     unsigned reloads_ = 0;
     std::vector<Removed> removed_;
+    std::shared_ptr<SimulatedFile> hung_file_;  // also after its export was removed
+    std::vector<const Client*> hung_clients_;   // of that file
 };
 
 }  // namespace blkscope::simulation

@@ -19,12 +19,17 @@ constexpr hrtime_t idle_ns_max = 2'000'000;
 void Boot::end_all() {
     for (const auto& client : clients_) {
         client->may_be_closed();
-        client->close(random_.one_in(2));
+        const bool reset = random_.one_in(2);
+        if (!hangs_to_the_end(*client) || !client->is_in()) client->close(reset);
     }
     for (const auto& loiterer : loiterers_) {
         if (random_.one_in(2)) loiterer->close(random_.one_in(2));
     }
     server_->stop();
+    if (hung_file_ && plan_.hang->to_the_end) {
+        check_closed_in_time(timeline_.now());
+        timeline_.after(plan_.hang->ns, [this] { let_go(); });
+    }
     step_until(
         [&] {
             return std::all_of(workers_.begin(), workers_.end(),
@@ -248,7 +253,8 @@ void Boot::check_errors() {
 }
 
 void Boot::end_in_order(std::vector<Image>& contents) {
-    check_devices();
+    const bool hangs = hung_file_ && plan_.hang->to_the_end;
+    if (!hangs) check_devices();
     check_errors();
     if (judge_.failed()) return;
     std::vector<Removed> ended;
@@ -310,7 +316,8 @@ void Boot::crash(std::vector<Image>& contents) {
             contents[i] = Image(served.plan.bytes);
             continue;
         }
-        contents[i] = served.file->crash(random_);
+        // What a killed server leaves, or the machine.
+        contents[i] = served.plan.cache ? served.file->cached() : served.file->crash(random_);
         const std::string wrong = served.oracle->check_disk(contents[i], now);
         if (!wrong.empty()) judge_.fail("after a crash: " + wrong);
     }

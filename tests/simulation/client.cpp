@@ -345,7 +345,8 @@ void Client::answered(uint64_t cookie, Error error) {
                         ", not " + std::to_string(static_cast<int>(asked.refusal)));
     }
     if (asked.write != 0) {
-        oracle_.end_write(asked.write, good, (request.flags & nbd::command_flag::fua) != 0, now);
+        const bool stable = (request.flags & nbd::command_flag::fua) != 0 && !plan_.lies;
+        oracle_.end_write(asked.write, good, stable, now);
     }
     const bool enters = asked.refusal == Error::none && !is_refused_at_once(request);
     if (enters) answers.push_back({request, error, asked.made, now});
@@ -358,7 +359,7 @@ void Client::answered(uint64_t cookie, Error error) {
     if (must_decline(request)) {
         return complain("a zeroing that cannot be fast was not declined");
     }
-    if (request.type == Command::flush) {
+    if (request.type == Command::flush && !plan_.lies) {
         const std::string lost = oracle_.flushed(asked.made, now);
         if (!lost.empty()) complain("not on the disk after a flush: " + lost);
     }

@@ -69,6 +69,7 @@ struct ClientPlan {
     bool zeroes_in_place = true;        // and one that leaves no hole
     bool barred = false;                // the allow list does not have its address
     uint64_t visit = 0;                 // of the same client; each has other cookies
+    bool lies = false;                  // the disk does not keep what it says of flushes
     std::optional<WidePlan> wide = {};  // of a disk beyond 4 GiB
     std::shared_ptr<const SimulatedFile> read_ahead =
         {};  // the file that a cache request reads ahead

@@ -27,6 +27,11 @@ constexpr uint64_t elsewhere_bytes_max = uint64_t{1} << 20;
 constexpr uint64_t planned_change_stream = 0x6368616e;
 constexpr uint64_t wide_stream = 0x77696465;
 constexpr uint64_t wide_life_each = 6;  // one life with a server in so many has disks beyond 4 GiB
+constexpr uint64_t hang_stream = 0x68616e67;
+constexpr uint64_t hanging_life_each =
+    6;  // one life with a server in so many has a disk that hangs
+constexpr uint64_t power_stream = 0x706f7765;
+constexpr uint64_t power_life_each = 6;     // one life with a server in so many has volatile caches
 constexpr uint64_t changing_life_each = 4;  // one life with a server in so many
 constexpr unsigned address_bits = 32;
 constexpr uint64_t device_life_each = 4;    // one life in so many is a device's alone
@@ -208,6 +213,44 @@ void draw_elsewhere(uint64_t seed, LifePlan& plan) {
     }
 }
 
+// For so long that other clients wait in vain, should they wait for this disk; or so long that the server must end
+// without the disk's answers.
+std::optional<HangPlan> draw_hang(uint64_t seed, const LifePlan& plan) {
+    Random random(seed, hang_stream);
+    if (!random.one_in(hanging_life_each)) return {};
+    HangPlan hang;
+    hang.exp = static_cast<unsigned>(random.below(plan.exports.size()));
+    hang.one_in = random.one_in(2) ? 1 : random.between(2, 8);
+    hang.to_the_end = random.one_in(3);
+    hang.ns = hang.to_the_end || random.one_in(2) ? up_to(random, 40'000'000'000) / 2
+                                                  : up_to(random, 30'000'000);
+    return hang;
+}
+
+// Volatile caches, some so small that they are full at once. Behind one, a write that the file refuses is lost, which
+// the oracle does not know.
+void draw_power(uint64_t seed, LifePlan& plan) {
+    Random random(seed, power_stream);
+    if (!random.one_in(power_life_each)) return;
+    for (ExportPlan& exp : plan.exports) {
+        const bool can = exp.medium == Medium::memory || exp.medium == Medium::buffered;
+        if (!can || random.one_in(4)) continue;
+        exp.cache.emplace();
+        exp.cache->size_bytes = page_bytes << random.below(9);
+        if (random.one_in(3)) exp.cache->block_bytes = model::CrashCacheOptions::sector_bytes;
+        exp.cache->ignores_flush = random.one_in(8);
+        exp.cache->seed = seed;
+        plan.power_losses = 1;
+    }
+    if (plan.power_losses == 0) return;
+    plan.power_losses = static_cast<unsigned>(random.between(1, 3));
+    plan.truncates = false;
+    plan.disk.ns_min = std::min<hrtime_t>(plan.disk.ns_min, 1'000);
+    if (plan.hang) plan.door.loiterers = 0;  // a loss that waits takes up their time
+    plan.door.sockets_max = plan.door.spare_lost = 0;
+    plan.faults.interrupted = plan.faults.write_error = plan.faults.sync_error = 0;
+}
+
 LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     Random random(seed, plan_stream);
     LifePlan plan;
@@ -235,6 +278,8 @@ LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
         plan.exports, [](const ExportPlan& exp) { return exp.medium == Medium::elsewhere; });
     if (any_elsewhere) plan.door.sockets_max = plan.door.spare_lost = 0;
     plan.cuts = cuts;
+    plan.hang = draw_hang(seed, plan);
+    draw_power(seed, plan);
     Random changes(seed, planned_change_stream);
     if (changes.one_in(changing_life_each)) {
         plan.changes = static_cast<unsigned>(changes.between(1, 16));
@@ -242,8 +287,10 @@ LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     if (cuts.no_changes) plan.changes = 0;
     if (cuts.no_faults) plan.faults = {};
     if (cuts.no_faults) plan.truncates = false;
+    if (cuts.no_faults) plan.hang.reset();
     if (cuts.no_faults) plan.door.accept_error = plan.door.spare_lost = 0;
     if (cuts.no_crash) plan.boots = 1;
+    if (cuts.no_crash) plan.power_losses = 0;
     return plan;
 }
 
@@ -255,6 +302,11 @@ std::string describe(const LifePlan& plan) {
     text << plan.workers << " workers, " << plan.boots << " boots"
          << (plan.reloads ? ", reload" : "") << (plan.truncates ? ", truncation" : "");
     if (plan.changes > 0) text << ", " << plan.changes << " live changes";
+    if (plan.hang) {
+        text << ", export " << plan.hang->exp << " hangs"
+             << (plan.hang->to_the_end ? " to the end" : "");
+    }
+    if (plan.power_losses > 0) text << ", " << plan.power_losses << " losses of power";
     if (plan.tls) {
         text << ", TLS " << modes[static_cast<size_t>(plan.door.rules.tls)] << " then "
              << modes[static_cast<size_t>(plan.door.rules_after_reload.tls)];
@@ -265,6 +317,7 @@ std::string describe(const LifePlan& plan) {
         text << "; " << media[static_cast<size_t>(exp.medium)] << ' ' << exp.bytes / page_bytes
              << " pages, depth " << exp.depth;
         if (exp.medium == Medium::elsewhere) text << " (" << exp.other.describe() << ')';
+        if (exp.cache) text << ", cache " << exp.cache->text();
         if (!exp.partitions.empty()) text << ", " << exp.partitions.size() << " partitions";
     }
     text << "; " << plan.clients.size() << " clients";

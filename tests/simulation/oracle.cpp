@@ -8,8 +8,6 @@
 namespace blkscope::simulation {
 namespace {
 
-constexpr unsigned block_shift = 24;
-constexpr uint64_t write_mask = (uint64_t{1} << block_shift) - 1;
 constexpr uint64_t flushes_between_looks = 4;
 constexpr uint64_t page_blocks = 8;  // of 4 KiB, as in the files and in memory
 
@@ -19,17 +17,21 @@ uint64_t word_of(std::span<const std::byte> block) {
     return word;
 }
 
+bool sets_zeroes(Oracle::Effect effect) {
+    return effect != Oracle::Effect::data && effect != Oracle::Effect::content;
+}
+
 bool uniform(std::span<const std::byte> block) {
     return std::memcmp(block.data(), block.data() + sizeof(uint64_t),
                        block.size() - sizeof(uint64_t)) == 0;
 }
 
-uint64_t word_for(uint64_t block, uint32_t write) {
-    assert(write <= write_mask);
+}  // namespace
+
+uint64_t Oracle::word_for(uint64_t block, uint32_t write) {
+    assert(number_of(write) == write);
     return block << block_shift | write;
 }
-
-}  // namespace
 
 Oracle::Content::Content(uint32_t its_write, const Image& image) : write(its_write) {
     for (const auto& [page, bytes] : image.pages()) {
@@ -57,10 +59,10 @@ Oracle::Oracle(const Image& content) : of_block_(content.bytes() / block_bytes) 
     // Surviving blocks have numbers of an earlier boot; new numbers begin after them.
     uint64_t last = 0;
     for (const auto& [page, words] : contents_[0].words) {
-        for (const uint64_t word : words) last = std::max(last, word & write_mask);
+        for (const uint64_t word : words) last = std::max(last, number_of(word));
     }
     writes_.resize(last + 1);
-    writes_[0] = {0, of_block_.blocks(), Effect::data, true, 0, 0, 0};
+    writes_[0] = {0, of_block_.blocks(), Effect::data, true, false, 0, 0, 0};
 }
 
 // Up to that block, all behind `block` have no content and the same history.
@@ -99,6 +101,7 @@ void Oracle::fill(uint32_t number, std::span<std::byte> to) const {
 
 void Oracle::end_write(uint32_t number, bool succeeded, bool stable, hrtime_t now) {
     Write& write = writes_.at(number);
+    if (write.lost) return;  // its answer was on the way when the power was lost
     assert(write.ended == never && write.begun <= now);
     write.ended = now;
     write.succeeded = succeeded;
@@ -114,10 +117,14 @@ void Oracle::truncated(uint64_t at, hrtime_t now, bool noticed) {
 // The content is a write without a request. Writes that are under way may still come after it.
 hrtime_t Oracle::came_back(std::span<const std::byte> content, hrtime_t now) {
     const hrtime_t missing = last_missing(content, now);
-    const uint32_t number = begin_write(0, bytes(), Effect::data, now);
-    end_write(number, true, true, now);
-    contents_.emplace_back(number, Image(content));
+    take_content(Image(content), Effect::data, now);
     return missing;
+}
+
+void Oracle::take_content(const Image& content, Effect effect, hrtime_t now) {
+    const uint32_t number = begin_write(0, bytes(), effect, now);
+    end_write(number, true, true, now);
+    contents_.emplace_back(number, content);
 }
 
 hrtime_t Oracle::last_missing(std::span<const std::byte> content, hrtime_t now) const {
@@ -181,11 +188,11 @@ std::string Oracle::check_block(uint64_t block, std::span<const std::byte> data,
     if (word == 0) {
         const auto& writes = of_block_.of(block);
         const bool zeroed = std::any_of(writes.begin(), writes.end(), [&](uint32_t number) {
-            return writes_[number].effect != Effect::data && allowed(writes_[number]);
+            return sets_zeroes(writes_[number].effect) && allowed(writes_[number]);
         });
         return zeroed ? "" : where + "zeroes that were never written, or were overwritten";
     }
-    const uint64_t number = word & write_mask;
+    const uint64_t number = number_of(word);
     if (word >> block_shift != block) {
         return where + "has the data of block " + std::to_string(word >> block_shift);
     }

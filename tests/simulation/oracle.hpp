@@ -33,7 +33,8 @@ class Oracle {
     static constexpr uint64_t block_bytes = 512;
 
     /// The effect of a request on its blocks. Kept zeroes leave no hole (NBD_CMD_FLAG_NO_HOLE).
-    enum class Effect : uint8_t { data, zeroes, kept_zeroes, maybe_zeroes };
+    /// A content is what a loss has left of the whole disk.
+    enum class Effect : uint8_t { data, zeroes, kept_zeroes, maybe_zeroes, content };
 
     /// One descriptor of a block status.
     struct Told {
@@ -68,6 +69,11 @@ class Oracle {
     /// check_disk() for what must be there.
     hrtime_t came_back(std::span<const std::byte> content, hrtime_t now);
 
+    /// The device has lost its volatile cache, and has this content. What was flushed or written through must be
+    /// there. If the blocks of the cache have `cache_bytes`, the first sectors of a block are not older than the
+    /// last ones. Requests without an answer have none from now on. Returns the error, or an empty text.
+    std::string power_lost(const Image& content, uint64_t cache_bytes, hrtime_t now);
+
     /// The disk's first bytes, which no client writes.
     void keep(std::span<const std::byte> first) { kept_.assign(first.begin(), first.end()); }
 
@@ -95,6 +101,11 @@ class Oracle {
     [[nodiscard]] bool is_untouched(uint64_t at) const;
 
   private:
+    // A block's data is its own index and the number of the write, again and again.
+    static constexpr unsigned block_shift = 24;
+    static uint64_t word_for(uint64_t block, uint32_t write);
+    static uint64_t number_of(uint64_t word) { return word & ((uint64_t{1} << block_shift) - 1); }
+
     static constexpr hrtime_t never = std::numeric_limits<hrtime_t>::max();
 
     struct Write {
@@ -102,6 +113,7 @@ class Oracle {
         uint64_t end = 0;
         Effect effect = Effect::data;
         bool succeeded = false;
+        bool lost = false;  // had no answer when the power was lost
         hrtime_t begun = 0;
         hrtime_t ended = never;
         hrtime_t stable = never;
@@ -124,6 +136,9 @@ class Oracle {
     [[nodiscard]] std::string check_status_of(uint64_t block, const Told& told, hrtime_t since,
                                               hrtime_t now) const;
     [[nodiscard]] bool is_settled(uint64_t block, hrtime_t since) const;
+    void take_content(const Image& content, Effect effect, hrtime_t now);
+    [[nodiscard]] std::string check_tear(const Image& content, uint64_t page) const;
+    [[nodiscard]] bool came_before(uint64_t block, const Write& write, uint64_t word) const;
     [[nodiscard]] hrtime_t last_missing(std::span<const std::byte> content, hrtime_t now) const;
     [[nodiscard]] bool over(uint64_t block, const Write& write, hrtime_t since,
                             bool after_crash) const;

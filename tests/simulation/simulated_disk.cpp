@@ -25,10 +25,20 @@ void SimulatedKernel::begin_on_file(const OperationRef& operation) {
     const hrtime_t first =
         random_.one_in(2) ? 0 : static_cast<hrtime_t>(random_.below(static_cast<uint64_t>(whole)));
     timeline_.after(first, [this, operation, rest = whole - first] {
-        const int32_t result = do_on_file(*operation);
-        timeline_.after(rest, [this, operation, result] {
-            end(operation, is_synced(*operation) ? sync_written(*operation, result) : result);
-        });
+        SimulatedFile& file = *operation->on->file;
+        if (!file.hangs(random_)) return end_on_file(operation, do_on_file(*operation), rest);
+        if (random_.one_in(2)) {
+            file.hold([=, this] { end_on_file(operation, do_on_file(*operation), rest); });
+        } else {
+            const int32_t result = do_on_file(*operation);
+            file.hold([=, this] { end_on_file(operation, result, rest); });
+        }
+    });
+}
+
+void SimulatedKernel::end_on_file(const OperationRef& operation, int32_t result, hrtime_t rest) {
+    timeline_.after(rest, [this, operation, result] {
+        end(operation, is_synced(*operation) ? sync_written(*operation, result) : result);
     });
 }
 

@@ -31,13 +31,13 @@ class SimulatedExecutor::SimulatedTimer final : public nbd::Timer {
         cancel();
         alarm_->call = std::move(call);
         ++executor_.counts_->alarms;
-        executor_.timeline_.after(
-            after.count(), [alarm = alarm_, number = alarm_->number, counts = executor_.counts_] {
-                if (!alarm->call || alarm->number != number) return;
-                const auto due = std::exchange(alarm->call, nullptr);
-                --counts->alarms;
-                due();
-            });
+        executor_.later(after.count(),
+                        [alarm = alarm_, number = alarm_->number, counts = executor_.counts_] {
+                            if (!alarm->call || alarm->number != number) return;
+                            const auto due = std::exchange(alarm->call, nullptr);
+                            --counts->alarms;
+                            due();
+                        });
     }
     void cancel() override {
         ++alarm_->number;
@@ -264,8 +264,20 @@ bool SimulatedExecutor::full() const {
     return counts_->sockets + kernel_.open_sockets() >= sockets_max + (has_spare_ ? 0 : 1);
 }
 
+void SimulatedExecutor::later(hrtime_t delay, std::function<void()> call) {
+    timeline_.after(delay, [this, call = std::move(call)]() mutable {
+        if (waits_) return late_.push_back(std::move(call));
+        call();
+    });
+}
+
+void SimulatedExecutor::go_on() {
+    waits_ = false;
+    for (auto& call : std::exchange(late_, {})) later(1, std::move(call));
+}
+
 void SimulatedExecutor::soon(std::function<void()> call) {
-    timeline_.after(static_cast<hrtime_t>(random_.between(1, call_ns_max)), std::move(call));
+    later(static_cast<hrtime_t>(random_.between(1, call_ns_max)), std::move(call));
 }
 
 std::shared_ptr<SimulatedSocket> SimulatedExecutor::connect(const Wire& wire,

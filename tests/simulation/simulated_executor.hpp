@@ -50,6 +50,12 @@ class SimulatedExecutor final : public nbd::Executor {
     SimulatedExecutor(const SimulatedExecutor&) = delete;
     SimulatedExecutor& operator=(const SimulatedExecutor&) = delete;
 
+    /// Makes a call of the control thread after that time.
+    void later(hrtime_t delay, std::function<void()> call);
+    /// The control thread waits for something: its calls are made after go_on().
+    void wait() { waits_ = true; }
+    void go_on();
+
     /// The client's end of a new connection. Without a listener the connection is closed.
     std::shared_ptr<SimulatedSocket> connect(const Wire& wire, const nbd::Peer& peer);
 
@@ -91,6 +97,8 @@ class SimulatedExecutor final : public nbd::Executor {
     Timeline& timeline_;
     SimulatedKernel& kernel_;
     Random random_;
+    bool waits_ = false;
+    std::vector<std::function<void()>> late_;  // calls that came while it waited
     bool has_spare_ = true;
     bool spare_is_taken_ = false;  // at its next use, by another process
     std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();

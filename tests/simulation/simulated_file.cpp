@@ -50,6 +50,11 @@ bool SimulatedFile::has_pages(uint64_t at, uint64_t count) const {
     return at + count <= end_of_last_page();
 }
 
+std::vector<std::function<void()>> SimulatedFile::let_go() {
+    hangs_one_in_ = 0;
+    return std::exchange(held_, {});
+}
+
 void SimulatedFile::advise(uint64_t at, uint64_t count) {
     advised_.add(at / page_bytes, (at + count + page_bytes - 1) / page_bytes);
 }

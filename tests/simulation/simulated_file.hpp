@@ -13,6 +13,9 @@
 // makes the file longer again, with zeroes before it. A copy into a mapping fails behind the last
 // page. In the last page, the bytes behind the end are lost without an error.
 //
+// A disk may hang: then an operation of the ring ends late, with or without its effect before. Direct calls do not
+// hang.
+//
 // Units:  bytes; sectors of 512.
 // Source: fsync(2), truncate(2), mmap(2); Linux' Documentation/core-api/errseq.rst.
 #pragma once
@@ -22,6 +25,8 @@
 #include <functional>
 #include <map>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "image.hpp"
 #include "random.hpp"
@@ -49,6 +54,14 @@ class SimulatedFile {
     [[nodiscard]] bool copy(uint64_t at, std::span<const std::byte> from);
     /// Whether the page cache may have all of these bytes.
     [[nodiscard]] bool has_pages(uint64_t at, uint64_t bytes) const;
+    /// From now on, one operation in `one_in` does not end before let_go().
+    void hang(uint64_t one_in) { hangs_one_in_ = one_in; }
+    [[nodiscard]] bool hangs(Random& random) const { return random.one_in(hangs_one_in_); }
+    void hold(std::function<void()> rest) { held_.push_back(std::move(rest)); }
+    [[nodiscard]] size_t held() const { return held_.size(); }
+    /// The rest of each operation that hung. No others will.
+    [[nodiscard]] std::vector<std::function<void()>> let_go();
+
     /// The range is read ahead. It may reach behind the end.
     void advise(uint64_t at, uint64_t bytes);
     /// Whether all of the range was read ahead, at any time.
@@ -67,6 +80,8 @@ class SimulatedFile {
     /// The content of the disk after a power failure.
     [[nodiscard]] Image crash(Random& random) const;
     [[nodiscard]] const Image& disk() const { return disk_; }
+    /// The page cache, which a process that is killed leaves as it is.
+    [[nodiscard]] const Image& cached() const { return cache_; }
 
     /// lseek(2) with SEEK_DATA or SEEK_HOLE.
     [[nodiscard]] int64_t seek(uint64_t at, int whence) const;
@@ -95,6 +110,8 @@ class SimulatedFile {
     std::map<uint64_t, uint8_t> unsynced_;  // a bit for each sector, by page; never 0
     PageRuns allocated_;
     PageRuns advised_;
+    uint64_t hangs_one_in_ = 0;  // 0: none
+    std::vector<std::function<void()>> held_;
     uint64_t length_ = 0;
     uint64_t errors_ = 0;
 };

@@ -83,6 +83,11 @@ unsigned SimulatedKernel::open_sockets() const {
                       [](const auto& open) { return open != nullptr && open->socket; }));
 }
 
+bool SimulatedKernel::has_open(const SimulatedFile& file) const {
+    return std::ranges::any_of(descriptors_,
+                               [&](const auto& open) { return open && open->file.get() == &file; });
+}
+
 SimulatedKernel::Description& SimulatedKernel::description(int fd) {
     assert(fd >= descriptor_first);
     assert(static_cast<size_t>(fd - descriptor_first) < descriptors_.size());

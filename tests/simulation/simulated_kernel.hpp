@@ -77,6 +77,7 @@ class SimulatedKernel final : public Kernel {
     int duplicate(int fd);
     [[nodiscard]] unsigned open_descriptors() const;
     [[nodiscard]] unsigned open_sockets() const;
+    [[nodiscard]] bool has_open(const SimulatedFile& file) const;
     /// Operations on files and sockets that are not complete.
     [[nodiscard]] uint64_t operations() const { return operations_; }
 
@@ -201,6 +202,7 @@ class SimulatedKernel final : public Kernel {
     void wake(RingState& ring);
 
     void begin_on_file(const OperationRef& operation);
+    void end_on_file(const OperationRef& operation, int32_t result, hrtime_t rest);
     int32_t do_on_file(Operation& operation);
     int32_t read_file(Operation& operation);
     int32_t write_file(Operation& operation);

@@ -56,6 +56,7 @@ void ClosingExports::advance() {
 // Without clients nothing more is written. The last flush covers writes that no client has flushed.
 bool ClosingExports::may_be_flushed(const Closing& closing) const {
     const Export& exp = *closing.exp;
+    if (planted("one-ends-at-a-time") && &closing != closing_.front().get()) return false;
     return !closing.flushing && exp.visitors.load() == 0 && !sessions_.has_clients(exp.serial);
 }
 
@@ -86,7 +87,7 @@ void ClosingExports::flushed(Buf& buf) {
 
 void ClosingExports::tick() {
     for (Ending& ending : endings_) {
-        if (++ending.seconds < close_seconds_max) continue;
+        if (++ending.seconds < close_seconds_max || planted("stalled-clients-stay")) continue;
         sessions_.close_stalled_clients(ending.export_serial);
     }
 }

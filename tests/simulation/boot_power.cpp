@@ -1,0 +1,139 @@
+// Losses of power in a boot: exports with a volatile cache lose what was not flushed, and serve again.
+//
+//     clients ── power is lost ─▶ all connections are closed ─▶ the oracle looks at what is left
+//                                                              ─▶ some clients come again
+
+#include <algorithm>
+#include <cassert>
+#include <stdexcept>
+#include <utility>
+
+#include "blockdev/device/device.hpp"
+#include "boot.hpp"
+
+namespace blkscope::simulation {
+namespace {
+
+constexpr uint64_t power_stream = 0x706f7765;
+constexpr uint64_t lost_ns_max = 8'000'000;
+constexpr hrtime_t closed_ns_max = 10'000'000'000;
+
+// The bytes of a backing without a cache.
+Image image_of(Backing& backing) {
+    Image image(backing.size_bytes());
+    std::vector<std::byte> bytes(page_bytes);
+    for (uint64_t at = 0; at < image.bytes();) {
+        const Extent extent = backing.extent_at(at, image.bytes() - at);
+        const uint64_t end = at + extent.bytes;
+        for (; !extent.hole && at < end; at += page_bytes) {
+            if (!backing.read_now(at, bytes)) return image;
+            image.write(at, bytes);
+        }
+        at = end;
+    }
+    return image;
+}
+
+}  // namespace
+
+// The memory behind a cache can be seen only through another backing of it.
+std::unique_ptr<Backing> Boot::with_cache(Served& served, std::unique_ptr<Backing> backing) const {
+    served.cache = nullptr;
+    served.store = nullptr;
+    if (!served.plan.cache) return backing;
+    if (!served.file) served.store = backing->another();
+    auto cached = std::make_unique<CrashBacking>(std::move(backing), *served.plan.cache);
+    served.cache = cached->cache();
+    return cached;
+}
+
+void Boot::plan_power_losses() {
+    Random random(seed_, power_stream);
+    for (unsigned i = 0; i < plan_.power_losses; ++i) {
+        timeline_.after(static_cast<hrtime_t>(random.between(100'000, lost_ns_max)),
+                        [this] { power_due_ = true; });
+    }
+}
+
+// The control thread waits, and the workers go on: up to the next event, which is not far.
+nbd::WorkerSource::Time Boot::wait_a_moment() {
+    constexpr hrtime_t moment_ns = 1'000'000;
+    if (!std::exchange(moment_ends_, true)) {
+        timeline_.after(moment_ns, [this] { moment_ends_ = false; });
+    }
+    timeline_.step();
+    return executor_.now();
+}
+
+// All exports at once, or one. Without a cache among them, nothing happens.
+void Boot::lose_power() {
+    Random random(seed_, power_stream + ++power_losses_);
+    std::vector<Served*> chosen;
+    const uint64_t only = random.one_in(2) ? random.below(exports_.size()) : exports_.size();
+    for (size_t i = 0; i < exports_.size(); ++i) {
+        if (only == exports_.size() || only == i) chosen.push_back(&exports_[i]);
+    }
+    const bool any =
+        std::ranges::any_of(chosen, [](auto* served) { return served->plan.cache.has_value(); });
+    std::vector<size_t> devices;
+    std::vector<Client*> clients;
+    bool hangs = false;
+    for (Served* const served : chosen) {
+        devices.push_back(device_of(*served));
+        if (!any) continue;
+        served->with_liars = served->closes = true;  // some requests have no answer
+        hangs = hangs || (hung_file_ != nullptr && served->file == hung_file_);
+        for (Client* client : served->clients) client->may_be_closed();
+        clients.insert(clients.end(), served->clients.begin(), served->clients.end());
+    }
+    const bool were_in = std::ranges::any_of(clients, &Client::is_in);
+    std::vector<nbd::PowerLoss> losses;
+    executor_.wait();
+    try {
+        losses = server_->lose_power(devices);
+        if (!any) judge_.fail("devices without a cache have lost power");
+    } catch (const std::runtime_error& error) {
+        if (any && !hangs) judge_.fail(std::string("power was not lost: ") + error.what());
+        for (const auto& client : clients_) {  // the time of its handshake may be over
+            if (!client->is_in()) client->may_be_closed();
+        }
+    }
+    for (size_t i = 0; i < losses.size(); ++i) power_was_lost(*chosen[i], losses[i]);
+    executor_.go_on();
+    if (!any || !were_in) return;
+    const auto all_closed = [&] {
+        return std::ranges::all_of(clients, [](const Client* client) {
+            return client->is_closed() || client->over() || !client->is_in();
+        });
+    };
+    const hrtime_t since = timeline_.now();
+    step_until([&] { return crashed_ || all_closed(); }, closed_ns_max,
+               "clients of a device without power");
+    if (timeline_.now() - since > closed_ns_max)
+        judge_.fail("connected long after a loss of power");
+    for (unsigned i = 0; i < plan_.clients.size() && !crashed_; ++i) {
+        const auto* const served = &exports_[plan_.client_export[i]];
+        const bool lost = std::ranges::find(chosen, served) != chosen.end();
+        if (lost && random.one_in(2) && !plan_.cuts.clients.contains(i)) make_client(i);
+    }
+}
+
+void Boot::power_was_lost(Served& served, const nbd::PowerLoss& loss) {
+    if (loss.cached != served.plan.cache.has_value())
+        judge_.fail("a loss of power without its cache");
+    if (!served.plan.cache) return;
+    if (!loss.survival) return judge_.fail("a loss of power that a file refused");
+    const model::CrashCache::Survival& left = *loss.survival;
+    const uint32_t cache_bytes = served.plan.cache->block_bytes;
+    if (left.durable + left.latest + left.between + left.torn != left.blocks ||
+        (left.torn > 0 && cache_bytes == sector_bytes)) {
+        judge_.fail("a loss of power that does not add up: " + left.text());
+    }
+    const kstat_io_t& io = server_->device(device_of(served)).io();
+    if (io.wcnt != 0 || io.rcnt != 0) judge_.fail("requests are under way after a loss of power");
+    const Image content = served.file ? served.file->cached() : image_of(*served.store);
+    const std::string wrong = served.oracle->power_lost(content, cache_bytes, timeline_.now());
+    if (!wrong.empty()) judge_.fail("after a loss of power: " + wrong);
+}
+
+}  // namespace blkscope::simulation
