@@ -47,8 +47,8 @@ constexpr const char* replay_notes =
     "  blkscope replay trace.bin nbd://localhost --closed 16 --write";
 
 constexpr const char* slow_notes =
-    "A time behind '>' still goes on: the request is in this stage. The times are those\n"
-    "of 'iostat -w': receive, wait, service, reply and total.\n"
+    "A time behind '>' still goes on: the request is in this stage. The times are\n"
+    "those of 'iostat -w': receive, wait, service, reply and total.\n"
     "\n"
     "Examples:\n"
     "  blkscope slow nbd0\n"
