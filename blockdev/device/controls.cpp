@@ -12,6 +12,7 @@
 #include "blockdev/device/device.hpp"
 #include "blockdev/device/lane.hpp"
 #include "blockdev/device/pacing.hpp"
+#include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
 namespace {
@@ -149,7 +150,7 @@ void Controls::set_queue_depth(uint32_t depth) {
     const Locked locked(device_.lock_);
     device_.queue_.set_depth(depth);
     device_.pacing_->set_depth(depth, now_ns());
-    nudge();
+    if (!planted("depth-unnoticed")) nudge();
 }
 
 void Controls::set_order(StartOrder order) {
@@ -184,7 +185,9 @@ bool Controls::remove_fault(uint32_t id) {
     {
         const Locked locked(device_.lock_);
         removed = device_.pacing_->rules().remove(id);
-        go_on([&](const Buf& buf) { return buf.plan->fault->rule == id; });
+        if (!planted("hung-kept")) {
+            go_on([&](const Buf& buf) { return buf.plan->fault->rule == id; });
+        }
     }
     show_faults();
     return removed;

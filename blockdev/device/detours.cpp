@@ -8,6 +8,7 @@
 #include "blockdev/device/injection.hpp"
 #include "blockdev/device/pacing.hpp"
 #include "blockdev/device/plan.hpp"
+#include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
 
@@ -139,7 +140,8 @@ void Detours::end_unwanted(Buf& buf) {
     const hrtime_t now = device.read_clock(*buf.lane);
     pacing.abandoned();
     pacing.go_on(buf, now);
-    if (buf.op == Buf::Op::flush) return device.run(buf, Device::From::call);
+    const bool runs = buf.op == Buf::Op::flush || planted("hung-served");
+    if (runs) return device.run(buf, Device::From::call);
     refuse(buf);
     static_cast<void>(pacing.answered(buf, now));
     device.finish(buf, Device::From::call);

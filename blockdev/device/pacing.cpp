@@ -8,6 +8,7 @@
 
 #include "blockdev/accounting/probes.hpp"
 #include "blockdev/device/device.hpp"
+#include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
 namespace {
@@ -123,7 +124,7 @@ void Pacing::plan(Buf& buf, hrtime_t started) {
     plan.answered = plan.until = 0;
     plan.fault.reset();
     double delay_ns = 0;
-    if (hit && hit->rule->kind == model::FaultRule::Kind::delay) {
+    if (hit && hit->rule->kind == model::FaultRule::Kind::delay && !planted("delay-lost")) {
         delay_ns = std::min(hit->rule->delay->draw_ns(hit->draws), longest_ns);
     } else if (hit) {
         plan.fault = fault_of(*hit);
@@ -147,7 +148,7 @@ std::optional<hrtime_t> Pacing::answered(Buf& buf, hrtime_t now) {
     Plan& plan = *buf.plan;
     assert(plan.phase == Plan::Phase::running);
     plan.answered = kernel_ns(kernel_, now);
-    if (plan.answered >= plan.stay.end) return std::nullopt;
+    if (plan.answered >= plan.stay.end || planted("model-skipped")) return std::nullopt;
     plan.phase = Plan::Phase::held;
     plan.until = kernel_ticks(kernel_, plan.stay.end);
     return plan.until;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope {
 namespace {
 
@@ -40,7 +42,9 @@ std::optional<hrtime_t> Tokens::again_at(const DeviceQueue& queue, const Kernel&
         counted_ = true;
         refusals_ = queue.refusals();
         again_at_ = clients_.again_at();
-        if (device_) take_earlier(again_at_, device_->again_at());
+        if (device_ && !planted("tokens-unnoticed")) {
+            take_earlier(again_at_, device_->again_at());
+        }
     }
     return again_at_ ? std::optional(kernel_ticks(kernel, *again_at_)) : std::nullopt;
 }
