@@ -25,6 +25,7 @@ constexpr uint64_t loiterer_stream = 0x6c6f6974;
 constexpr uint64_t truncation_stream = 0x7472756e;
 constexpr uint64_t change_stream = 0x6368616e;
 constexpr uint64_t clocks_stream = 0x636c6f63;
+constexpr uint64_t tls_manner_stream = 0x746d616e;
 constexpr hrtime_t changes_ns = 8'000'000;  // from the start on
 constexpr hrtime_t clocks_ns = 20'000'000;  // the same, until the last step of a clock
 constexpr hrtime_t second = 1'000'000'000;
@@ -59,6 +60,16 @@ nbd::Peer peer_of(const Wire& wire, unsigned owner, unsigned process) {
     peer.address = nbd::IpAddress::parse(network + std::to_string(owner));
     peer.port = static_cast<uint16_t>(40'000 + process);
     return peer;
+}
+
+void draw_tls(Random random, ClientPlan& plan) {
+    plan.tls.old_version = random.one_in(4);
+    plan.tls.updates_keys = random.one_in(3);
+    if (!random.one_in(4)) return;
+    plan.manner = ClientPlan::Manner::wrong_record;
+    plan.tls.misuse = static_cast<TlsMisuse>(random.below(tls_misuses));
+    plan.tls.at_once = random.one_in(4);
+    plan.misbehaves_after = static_cast<unsigned>(random.below(plan.requests));
 }
 
 }  // namespace
@@ -320,7 +331,10 @@ void Boot::make_client(unsigned number) {
                           .tls = plan_.tls && !random.one_in(4)};
     if (served.other) meet_terms(served.other->terms(), invitation);
     if (plan_.hang && plan_.hang->exp == plan_.client_export[number]) plan.wait_ns_max = 0;
-    if (invitation.tls) plan.wait_ns_max = plan.entry_ns_max = 0;
+    if (invitation.tls) {
+        plan.wait_ns_max = plan.entry_ns_max = 0;
+        draw_tls(Random(seed_, tls_manner_stream + number), plan);
+    }
     clients_.push_back(std::make_unique<Client>(Client::World{timeline_, *served.oracle, judge_},
                                                 random, plan, invitation));
     Client* const client = clients_.back().get();

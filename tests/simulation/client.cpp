@@ -64,7 +64,8 @@ void Client::close(bool reset) {
 }
 
 std::string Client::describe() const {
-    static constexpr const char* manners[] = {"honest", "stalling", "vanishing", "garbage", "half"};
+    static constexpr const char* manners[] = {"honest",  "stalling", "vanishing",
+                                              "garbage", "half",     "wrong record"};
     return std::string(manners[static_cast<size_t>(plan_.manner)]) + " client, form " +
            std::to_string(static_cast<int>(plan_.form)) + ", made " + std::to_string(made_) +
            ", unanswered " + std::to_string(asked_.size());
@@ -96,10 +97,12 @@ void Client::look() {
 
 void Client::take() {
     std::vector<std::byte> part(random_.between(1, plan_.take_bytes_max));
-    const int64_t result = tls_ ? tls_->receive(part) : socket_->receive(part);
+    const bool decrypts = tls_ && !awaits_end_;
+    const int64_t result = decrypts ? tls_->receive(part) : socket_->receive(part);
     if (result == -EAGAIN) return;
     if (result <= 0) return closed(result);
     timeline_.note(static_cast<uint64_t>(result));
+    if (awaits_end_) return look_soon(1);  // an alert is not the end
     if (tls_) timeline_.note(tls_->digest());
     if (plan_.barred) complain("accepted, but its address is not allowed");
     heard_ = true;
@@ -121,7 +124,12 @@ void Client::shake_hands() {
         if (taken == 0) break;
         in_first_ += taken;
         assert(in_first_ <= in_.size());
-        if (introduction_.tls_begun() && !tls_) tls_ = std::make_unique<TlsStream>(socket_);
+        if (introduction_.tls_begun() && !tls_) {
+            tls_ = std::make_unique<TlsStream>(socket_, plan_.tls.old_version);
+            const bool at_once =
+                plan_.manner == ClientPlan::Manner::wrong_record && plan_.tls.at_once;
+            if (at_once) return misuse_tls();
+        }
     }
     if (!introduction_.complaint().empty()) return complain(introduction_.complaint());
     if (introduction_.refused()) {
@@ -675,6 +683,9 @@ void Client::misbehave() {
             return;
         case ClientPlan::Manner::vanishes:
             return close(random_.one_in(2));
+        case ClientPlan::Manner::wrong_record:
+            if (tls_) return misuse_tls();
+            [[fallthrough]];
         case ClientPlan::Manner::garbage:
             for (uint64_t i = random_.between(1, 4096); i > 0; --i) {
                 out_.push_back(static_cast<std::byte>(random_.next() & 0xff));
@@ -697,9 +708,30 @@ void Client::misbehave() {
     }
 }
 
+// Nothing that comes after it is served: a write that the oracle does not know would be found.
+void Client::misuse_tls() {
+    assert(tls_ != nullptr);
+    misbehaved_ = true;
+    out_.clear();
+    out_first_ = 0;
+    const TlsMisuse done = tls_->misuse(plan_.tls.misuse, random_);
+    awaits_end_ = done != TlsMisuse::renegotiation;  // which is only declined
+    if (!awaits_end_ || !is_in() || plan_.form == ReplyForm::extended) return;
+    nbd::Request request;
+    request.type = Command::write;
+    request.cookie = next_cookie_++;
+    request.offset = plan_.first_byte;
+    request.length = plan_.block_bytes;
+    put_header(request);
+    out_.resize(out_.size() + request.length, std::byte{0xee});
+}
+
 void Client::push() {
     if (closed_) return;
     if (tls_) tls_->flush();
+    // A server that was told the end reads no more, and its last answers would be lost with what is unread.
+    const bool updates = tls_ && plan_.tls.updates_keys && !disconnected_;
+    if (updates && random_.one_in(one_gift_in)) tls_->update_keys();
     while (out_first_ < out_.size()) {
         size_t bytes = out_.size() - out_first_;
         const bool part = random_.one_in(one_gift_in);

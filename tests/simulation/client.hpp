@@ -45,8 +45,17 @@ struct Share {
     }
 };
 
+/// A client within TLS.
+struct TlsPlan {
+    bool old_version = false;
+    bool updates_keys = false;  // often
+    TlsMisuse misuse = TlsMisuse::garbage;
+    bool at_once = false;  // instead of its handshake
+};
+
 struct ClientPlan {
-    enum class Manner : uint8_t { honest, stalls, vanishes, garbage, half };
+    /// `wrong_record`: of TLS.
+    enum class Manner : uint8_t { honest, stalls, vanishes, garbage, half, wrong_record };
     Manner manner = Manner::honest;
     nbd::ReplyForm form = nbd::ReplyForm::simple;
     unsigned requests = 50;
@@ -73,6 +82,7 @@ struct ClientPlan {
     std::optional<WidePlan> wide = {};  // of a disk beyond 4 GiB
     std::shared_ptr<const SimulatedFile> read_ahead =
         {};  // the file that a cache request reads ahead
+    TlsPlan tls;
     /// Of another server, which has the export's bytes; nullptr: our server has them. Outlives the client.
     const OtherTerms* elsewhere = nullptr;
     bool faulty = false;  // requests may fail or hang for other reasons, too
@@ -103,12 +113,12 @@ class Client {
     void close(bool reset);
 
     [[nodiscard]] bool honest() const { return plan_.manner == ClientPlan::Manner::honest; }
-    /// All was answered, or the connection was closed for a reason, or the client has misbehaved.
     /// Whether one of the client's requests has had this number.
     [[nodiscard]] bool has_used(uint64_t cookie) const {
         return cookie - first_cookie_ < next_cookie_ - first_cookie_;
     }
-    [[nodiscard]] bool over() const { return over_ || (misbehaved_ && !honest()); }
+    /// All was answered, or the connection was closed for a reason, or the client has misbehaved.
+    [[nodiscard]] bool over() const { return over_ || (misbehaved_ && !honest() && !awaits_end_); }
     [[nodiscard]] bool is_closed() const { return closed_; }
     [[nodiscard]] bool is_in() const { return introduction_.done(); }
     /// The server has accepted the connection or closed it.
@@ -179,6 +189,7 @@ class Client {
     void put(const nbd::Request& request, nbd::Error refusal);
     void put_header(const nbd::Request& request);
     void misbehave();
+    void misuse_tls();
     void push();
     void finish();
     void complain(const std::string& what);
@@ -209,6 +220,7 @@ class Client {
     bool look_is_due_ = false;
     bool may_be_closed_ = false;
     bool misbehaved_ = false;
+    bool awaits_end_ = false;  // the server must close the connection
     bool reads_no_more_ = false;
     bool disconnected_ = false;
     bool over_ = false;

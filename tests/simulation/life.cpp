@@ -14,8 +14,8 @@
 namespace blkscope::simulation {
 namespace {
 
-constexpr uint64_t tls_life_each = 50;  // one life in so many has TLS
-constexpr uint64_t tls_life = 37;       // a life number that is never a device's alone
+constexpr uint64_t tls_life_each = 10;  // one life in so many has TLS
+constexpr uint64_t tls_life = 7;  // a life number that is odd, and so is never a device's alone
 constexpr uint64_t plan_stream = 0x706c616e;
 constexpr uint64_t door_stream = 0x646f6f72;
 constexpr uint64_t table_stream = 0x7461626c;

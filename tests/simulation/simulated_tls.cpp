@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace blkscope::simulation {
 namespace {
@@ -96,9 +97,10 @@ std::shared_ptr<const nbd::TlsContext> make_tls_context(nbd::TlsMode mode) {
     return context;
 }
 
-TlsStream::TlsStream(std::shared_ptr<SimulatedSocket> socket)
+TlsStream::TlsStream(std::shared_ptr<SimulatedSocket> socket, bool old_version)
     : socket_(std::move(socket)), context_(SSL_CTX_new(TLS_client_method())) {
     SSL_CTX_set_psk_client_callback(context_, give_key);
+    if (old_version) SSL_CTX_set_max_proto_version(context_, TLS1_2_VERSION);
     ssl_ = SSL_new(context_);
     SSL_set_mode(ssl_, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_set_bio(ssl_, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
@@ -141,7 +143,64 @@ bool TlsStream::flush() {
         digest(bytes.first(static_cast<size_t>(result)));
         BIO_read(out, part.data(), static_cast<int>(result));
     }
+    if (ends_ && !socket_->closed()) socket_->shut_down(false, true);
     return true;
+}
+
+void TlsStream::update_keys() {
+    if (!SSL_is_init_finished(ssl_) || SSL_version(ssl_) < TLS1_3_VERSION) return;
+    ERR_clear_error();
+    SSL_key_update(ssl_, SSL_KEY_UPDATE_REQUESTED);
+    SSL_do_handshake(ssl_);
+    flush();
+}
+
+// Behind all ciphertext that is to be sent.
+void TlsStream::put_record(uint8_t type, size_t told_bytes, size_t bytes, Random& random) {
+    std::vector<uint8_t> record{type, 3, 3, static_cast<uint8_t>(told_bytes >> 8),
+                                static_cast<uint8_t>(told_bytes & 0xff)};
+    for (; bytes > 0; --bytes) record.push_back(static_cast<uint8_t>(random.next() & 0xff));
+    BIO_write(SSL_get_wbio(ssl_), record.data(), static_cast<int>(record.size()));
+}
+
+TlsMisuse TlsStream::misuse(TlsMisuse how, Random& random) {
+    constexpr uint8_t alert = 21;
+    constexpr uint8_t handshake = 22;
+    constexpr uint8_t data = 23;
+    const size_t bytes = random.between(40, 400);
+    const bool can_renegotiate = SSL_is_init_finished(ssl_) && SSL_version(ssl_) < TLS1_3_VERSION;
+    if (how == TlsMisuse::renegotiation && !can_renegotiate) how = TlsMisuse::garbage;
+    ERR_clear_error();
+    switch (how) {
+        case TlsMisuse::garbage:
+            put_record(data, bytes, bytes, random);
+            break;
+        case TlsMisuse::half_record:
+            put_record(data, bytes, random.below(bytes), random);
+            ends_ = true;
+            break;
+        case TlsMisuse::long_record:
+            put_record(data, 0xffff, record_bytes_max, random);
+            break;
+        case TlsMisuse::plain_alert:
+            put_record(alert, 2, 2, random);
+            break;
+        case TlsMisuse::plain_hello:
+            put_record(handshake, bytes, bytes, random);
+            break;
+        case TlsMisuse::goodbye:
+            SSL_shutdown(ssl_);
+            break;
+        case TlsMisuse::end:
+            ends_ = true;
+            break;
+        case TlsMisuse::renegotiation:
+            SSL_renegotiate(ssl_);
+            SSL_do_handshake(ssl_);
+            break;
+    }
+    flush();
+    return how;
 }
 
 int64_t TlsStream::send(std::span<const std::byte> from) {

@@ -39,11 +39,25 @@ class SeededRandomness {
 /// Makes a server's context with the one key that a TlsStream has. Leaves no file.
 std::shared_ptr<const nbd::TlsContext> make_tls_context(nbd::TlsMode mode);
 
+/// What a client sends that is no right record, or the last one.
+enum class TlsMisuse : uint8_t {
+    garbage,        // a record of random bytes
+    half_record,    // and then the end of the stream
+    long_record,    // longer than allowed
+    plain_alert,    // an alert without encryption
+    plain_hello,    // a handshake without encryption
+    goodbye,        // close_notify, while answers are to come
+    end,            // of the stream, without close_notify
+    renegotiation,  // only before TLS 1.3; then as garbage
+};
+inline constexpr unsigned tls_misuses = 8;
+
 /// The client's end of a connection after STARTTLS. Results are as a SimulatedSocket's, and -EPROTO
 /// after a TLS failure.
 class TlsStream {
   public:
-    explicit TlsStream(std::shared_ptr<SimulatedSocket> socket);
+    /// `old_version`: TLS 1.2.
+    explicit TlsStream(std::shared_ptr<SimulatedSocket> socket, bool old_version = false);
     ~TlsStream();
     TlsStream(const TlsStream&) = delete;
     TlsStream& operator=(const TlsStream&) = delete;
@@ -52,17 +66,23 @@ class TlsStream {
     int64_t receive(std::span<std::byte> to);
     /// Sends ciphertext that had no room before. False: some is left.
     bool flush();
+    /// Asks for new keys in both directions, if the version has it and the handshake is done.
+    void update_keys();
+    /// Returns what it did.
+    TlsMisuse misuse(TlsMisuse how, Random& random);
     /// A number that depends on all bytes that were sent and received, and on the session's time.
     [[nodiscard]] uint64_t digest() const;
 
   private:
     void digest(std::span<const std::byte> bytes);
+    void put_record(uint8_t type, size_t told_bytes, size_t bytes, Random& random);
     int64_t outcome(int result, int64_t if_more_is_wanted);
 
     std::shared_ptr<SimulatedSocket> socket_;
     ssl_ctx_st* context_;
     ssl_st* ssl_;
     uint64_t digest_ = 0;
+    bool ends_ = false;  // the stream ends when all is sent
 };
 
 }  // namespace blkscope::simulation
