@@ -430,8 +430,8 @@ void BlktraceRequests::take_flush(const BlktraceEvent& event) {
     }
     std::vector<size_t> waiting = flushes_;
     if (is_for_one) {
-        std::ranges::stable_partition(
-            waiting, [&](size_t number) { return requests_[number].client == event.pid; });
+        std::stable_partition(waiting.begin(), waiting.end(),
+                              [&](size_t number) { return requests_[number].client == event.pid; });
     }
     for (const size_t number : waiting) {
         Request& request = requests_[number];
