@@ -255,7 +255,7 @@ nbd::ExportOptions Boot::make_export(size_t index, const Image& content) {
     served.plan = plan_.exports[index];
     served.name = "export" + std::to_string(index);
     if (reloads_ > 0) served.name += "." + std::to_string(reloads_);
-    served.with_liars = served.closes = served.cut = false;
+    served.with_liars = served.closes = served.cut = served.lost_power = false;
     served.settings = {{timeline_.now(), served.plan.depth, std::nullopt, 0}};
     served.clients.clear();
     if (served.oracle) {

@@ -121,6 +121,7 @@ class Boot {
         std::vector<Setting> settings;
         bool cut = false;     // another process has truncated the file
         bool closes = false;  // a fault rule has closed connections, or will
+        bool lost_power = false;
     };
 
     /// What is left of an export that a reload has removed.
@@ -170,6 +171,7 @@ class Boot {
     nbd::WorkerSource::Time wait_a_moment();
     void plan_power_losses();
     void lose_power();
+    [[nodiscard]] Setting without_power(Served& served) const;
     void power_was_lost(Served& served, const nbd::PowerLoss& loss);
     [[nodiscard]] std::unique_ptr<Backing> with_cache(Served& served,
                                                       std::unique_ptr<Backing> backing) const;

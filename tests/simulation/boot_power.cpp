@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -65,6 +66,19 @@ nbd::WorkerSource::Time Boot::wait_a_moment() {
     return executor_.now();
 }
 
+// No limit and no model holds then. Returns the setting before, which holds again when the power is back.
+Setting Boot::without_power(Served& served) const {
+    const Setting before = served.settings.back();
+    Setting setting = before;
+    setting.since = setting.limits_since = setting.client_limits_since = setting.model_since =
+        timeline_.now();
+    setting.limits.reset();
+    setting.client_limits.reset();
+    setting.model = nullptr;
+    served.settings.push_back(setting);
+    return before;
+}
+
 // All exports at once, or one. Without a cache among them, nothing happens.
 void Boot::lose_power() {
     Random random(seed_, power_stream + ++power_losses_);
@@ -81,13 +95,18 @@ void Boot::lose_power() {
     for (Served* const served : chosen) {
         devices.push_back(device_of(*served));
         if (!any) continue;
-        served->with_liars = served->closes = true;  // some requests have no answer
+        served->with_liars = served->closes = served->lost_power =
+            true;  // some requests have no answer
         hangs = hangs || (hung_file_ != nullptr && served->file == hung_file_);
         for (Client* client : served->clients) client->may_be_closed();
         clients.insert(clients.end(), served->clients.begin(), served->clients.end());
     }
     const bool were_in = std::ranges::any_of(clients, &Client::is_in);
     std::vector<nbd::PowerLoss> losses;
+    std::vector<Setting> before;
+    if (any)
+        std::ranges::transform(chosen, std::back_inserter(before),
+                               [&](Served* served) { return without_power(*served); });
     executor_.wait();
     try {
         losses = server_->lose_power(devices);
@@ -99,6 +118,12 @@ void Boot::lose_power() {
         }
     }
     for (size_t i = 0; i < losses.size(); ++i) power_was_lost(*chosen[i], losses[i]);
+    for (size_t i = 0; i < before.size(); ++i) {
+        Setting& setting = before[i];
+        setting.since = setting.limits_since = setting.client_limits_since = setting.model_since =
+            timeline_.now();
+        chosen[i]->settings.push_back(setting);
+    }
     executor_.go_on();
     if (!any || !were_in) return;
     const auto all_closed = [&] {
