@@ -218,7 +218,7 @@ void Boot::check_records() {
 
 // Devices that are not published have no numbers in the records, but the clients know their cookies.
 void Boot::check_starts(const Served& served, std::span<const trace::Request> requests) {
-    if (!clocks_.is_true() || power_losses_ > 0) return;  // without power no limit holds
+    if (!clocks_.is_true()) return;
     std::vector<trace::Request> own;
     for (const trace::Request& request : requests) {
         const auto asked = [&](const Client* client) { return client->has_used(request.cookie); };
