@@ -64,7 +64,7 @@ nbd::Peer peer_of(const Wire& wire, unsigned owner, unsigned process) {
 
 void draw_tls(Random random, ClientPlan& plan) {
     plan.tls.old_version = random.one_in(4);
-    plan.tls.updates_keys = random.one_in(3);
+    if (random.one_in(3)) plan.tls.key_updates = static_cast<unsigned>(random.between(1, 16));
     if (!random.one_in(4)) return;
     plan.manner = ClientPlan::Manner::wrong_record;
     plan.tls.misuse = static_cast<TlsMisuse>(random.below(tls_misuses));

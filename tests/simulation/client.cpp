@@ -730,8 +730,11 @@ void Client::push() {
     if (closed_) return;
     if (tls_) tls_->flush();
     // A server that was told the end reads no more, and its last answers would be lost with what is unread.
-    const bool updates = tls_ && plan_.tls.updates_keys && !disconnected_;
-    if (updates && random_.one_in(one_gift_in)) tls_->update_keys();
+    const bool updates = tls_ && key_updates_ < plan_.tls.key_updates && !disconnected_;
+    if (updates && random_.one_in(one_gift_in)) {
+        tls_->update_keys();
+        ++key_updates_;
+    }
     while (out_first_ < out_.size()) {
         size_t bytes = out_.size() - out_first_;
         const bool part = random_.one_in(one_gift_in);

@@ -48,7 +48,8 @@ struct Share {
 /// A client within TLS.
 struct TlsPlan {
     bool old_version = false;
-    bool updates_keys = false;  // often
+    unsigned key_updates =
+        0;  // more than there is room for the answers to would end the connection
     TlsMisuse misuse = TlsMisuse::garbage;
     bool at_once = false;  // instead of its handshake
 };
@@ -118,7 +119,10 @@ class Client {
         return cookie - first_cookie_ < next_cookie_ - first_cookie_;
     }
     /// All was answered, or the connection was closed for a reason, or the client has misbehaved.
-    [[nodiscard]] bool over() const { return over_ || (misbehaved_ && !honest() && !awaits_end_); }
+    /// One with a wrong record is over when the server has closed the connection, within a handshake earlier.
+    [[nodiscard]] bool over() const {
+        return over_ || (misbehaved_ && !honest() && !(awaits_end_ && is_in()));
+    }
     [[nodiscard]] bool is_closed() const { return closed_; }
     [[nodiscard]] bool is_in() const { return introduction_.done(); }
     /// The server has accepted the connection or closed it.
@@ -220,6 +224,7 @@ class Client {
     bool look_is_due_ = false;
     bool may_be_closed_ = false;
     bool misbehaved_ = false;
+    unsigned key_updates_ = 0;
     bool awaits_end_ = false;  // the server must close the connection
     bool reads_no_more_ = false;
     bool disconnected_ = false;

@@ -103,6 +103,7 @@ class UpstreamLife {
     void look_at_losses();
     [[nodiscard]] bool is_in_pieces(const Member& member) const;
     [[nodiscard]] bool has_pieces_out() const;
+    [[nodiscard]] hrtime_t wait_allowed(const Member& member) const;
     void check_waits();
     void plan_trouble();
     void make_trouble();
@@ -416,11 +417,19 @@ bool UpstreamLife::has_pieces_out() const {
     });
 }
 
+// Each piece of a request may wait for the server.
+hrtime_t UpstreamLife::wait_allowed(const Member& member) const {
+    const bool in_pieces = member.op == Buf::Op::read || member.op == Buf::Op::write;
+    const uint64_t most = server_->terms().piece_bytes_max();
+    const uint64_t pieces = in_pieces ? (member.bcount + most - 1) / most : 1;
+    return wait_ns_max_ * static_cast<hrtime_t>(pieces);
+}
+
 void UpstreamLife::check_waits() {
     const hrtime_t now = timeline_.now();
     for (const auto& place : places_) {
         for (const auto& member : place->members) {
-            if (!member->out || now - member->made <= wait_ns_max_) continue;
+            if (!member->out || now - member->made <= wait_allowed(*member)) continue;
             return judge_.fail(std::string("a ") + Buf::name_of(member->op) + " is not done");
         }
     }
