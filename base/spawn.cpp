@@ -47,7 +47,7 @@ void become(char* const* words, const StandardFiles& files) {
     if (!take_files(files)) return;
     restore_descriptor_limit();
     const sigset_t none = signal_set({});
-    sigprocmask(SIG_SETMASK, &none, nullptr);
+    pthread_sigmask(SIG_SETMASK, &none, nullptr);
     execvp(words[0], words);
 }
 

@@ -376,7 +376,9 @@ std::string facts_text(const Trace& trace) {
     std::string text;
     for (const auto& [key, value] : facts) {
         if (!text.empty()) text += ';';
-        for (const char c : key + "=" + value) {
+        std::string fact = key;
+        fact.append("=").append(value);
+        for (const char c : fact) {
             if (c == ';' || c == '\\') text += '\\';
             text += c;
         }

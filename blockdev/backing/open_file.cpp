@@ -60,8 +60,10 @@ std::optional<uint64_t> queue_number(dev_t device, const std::string& name) {
     const std::string at =
         "/sys/dev/block/" + std::to_string(major(device)) + ":" + std::to_string(minor(device));
     for (const char* queue : {"/queue/", "/../queue/"}) {
+        std::string path = at;
+        path.append(queue).append(name);
         uint64_t number = 0;
-        if (std::ifstream(at + queue + name) >> number) return number;
+        if (std::ifstream(path) >> number) return number;
     }
     return std::nullopt;
 }

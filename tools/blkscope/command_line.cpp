@@ -1,5 +1,7 @@
 #include "tools/blkscope/command_line.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
@@ -51,7 +53,7 @@ std::string unknown_option(const CLI::App& command) {
         if (!word.starts_with("--") || word == "--") continue;
         const std::string meant = option_meant_by(word, known);
         if (meant.empty()) return program::no_such_option(word, known);
-        return "there is no option '" + word + "'; here it is '" + meant + "'";
+        return fmt::format("there is no option '{}'; here it is '{}'", word, meant);
     }
     return {};
 }

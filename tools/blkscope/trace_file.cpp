@@ -46,6 +46,7 @@ std::vector<fs::path> files_of_processors(const fs::path& name) {
         if (number && !unknown && bytes > 0) files.emplace(*number, at->path());
     }
     std::vector<fs::path> paths;
+    paths.reserve(files.size());
     for (const auto& [number, path] : files) paths.push_back(path);
     return paths;
 }
@@ -59,6 +60,7 @@ trace::Trace read_files(const std::string& path, const std::vector<fs::path>& fi
         texts.push_back(program::read_file(file, left));
         left -= texts.back().size();
     }
+    bytes.reserve(texts.size());
     for (const std::string& text : texts) bytes.push_back(std::as_bytes(std::span(text)));
     auto trace = trace::decode_blktrace(bytes, device);
     if (!trace) throw std::runtime_error(path + ": " + trace.error());

@@ -171,6 +171,7 @@ std::optional<Estimate> in_ms(std::optional<Estimate> ns) {
 const std::vector<Kind>& kinds() {
     static const std::vector<Kind> all = [] {
         std::vector<Kind> made;
+        made.reserve(figures.size());
         for (const Figure& one : figures) {
             made.push_back({one.name, one.distance_min, one.worse, [&one](const json& samples) {
                                 return mean_of(samples, one.of, one.key);
@@ -222,6 +223,7 @@ RunData run_data(const SavedReport& saved) try {
 
 std::vector<RunData> runs_of(const std::vector<SavedReport>& side) {
     std::vector<RunData> runs;
+    runs.reserve(side.size());
     for (const SavedReport& saved : side) runs.push_back(run_data(saved));
     return runs;
 }
@@ -291,7 +293,8 @@ void add_late(const std::vector<RunData>& runs, const std::string& side,
               std::vector<std::string>& lines) {
     for (size_t i = 0; i < runs.size(); ++i) {
         const std::string run = runs.size() > 1 ? fmt::format("{} {}", side, i + 1) : side;
-        for (const std::string& line : runs[i].late) lines.push_back(run + ": " + line);
+        for (const std::string& line : runs[i].late)
+            lines.push_back(fmt::format("{}: {}", run, line));
     }
 }
 

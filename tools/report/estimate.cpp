@@ -92,7 +92,8 @@ double variance_of_share(const std::vector<Buckets>& parts, const Buckets& all, 
 
 // The last bucket of a histogram has no end.
 double upper_edge(Buckets::const_iterator bucket) {
-    return bucket->second.upper > bucket->first ? bucket->second.upper : endless;
+    if (bucket->second.upper > bucket->first) return bucket->second.upper;
+    return endless;
 }
 
 }  // namespace

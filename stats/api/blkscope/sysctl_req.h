@@ -38,8 +38,8 @@ struct sysctl_req {
 #define SYSCTL_HANDLER_ARGS \
     struct sysctl_oid *oidp, void *arg1, intmax_t arg2, struct sysctl_req *req
 
-#define SYSCTL_IN(r, p, l) (r->newfunc)(r, p, l)  /* l bytes of the new value to p */
-#define SYSCTL_OUT(r, p, l) (r->oldfunc)(r, p, l) /* l bytes of p to the old value */
+#define SYSCTL_IN(r, p, l) ((r)->newfunc)((r), (p), (l))  /* l bytes of the new value to p */
+#define SYSCTL_OUT(r, p, l) ((r)->oldfunc)((r), (p), (l)) /* l bytes of p to the old value */
 
 #ifdef __cplusplus
 }
