@@ -145,6 +145,18 @@ TEST_F(CrashBackingTest, ATrimIsDataOfTheCache) {
     EXPECT_EQ(durable(0), 0);
 }
 
+TEST_F(CrashBackingTest, AnEmptyTrimDoesNothing) {
+    cached({.size_bytes = 1 << 20});
+    write(0, 'a');
+    for (const uint64_t offset : {uint64_t{0}, device_bytes}) {
+        TestBuf trim(Buf::Op::trim, offset, 0);
+        trim.fua = true;
+        run(trim);
+        EXPECT_EQ(trim.error, 0);
+    }
+    EXPECT_EQ(read(0), 'a');
+}
+
 TEST_F(CrashBackingTest, ExtentsLookThroughTheCache) {
     cached({.size_bytes = 1 << 20});
     const auto backing = device_->backing().another();
