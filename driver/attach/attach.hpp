@@ -33,8 +33,9 @@ struct AttachOptions {
 };
 
 /// Connects `options.device` to the export at `uri`. Loads the nbd module if needed. A kernel that
-/// does not read all connections (receivers.hpp) gets new ones, and standard error a line. So it gets
-/// one if the disk is smaller than the export (disk_size.hpp). Returns when the partitions are there.
+/// does not read all connections (receivers.hpp) gets new ones. Standard error then has a line, and
+/// another one if the disk is smaller than the export (disk_size.hpp). Returns when the partitions are
+/// there.
 void attach(const nbd::Uri& uri, const AttachOptions& options);
 
 /// Keeps the device that attach() attached connected, and returns when it is detached. When the
@@ -57,8 +58,8 @@ struct DetachOptions {
     bool force = false;  // even if in use; mounted file systems lose their disk
 };
 
-/// Disconnects the device and waits until the kernel has freed it and forgotten its partitions. Without force a device in use
-/// stays attached: see device_user() in blockdev/backing/image_user.hpp.
+/// Disconnects the device and waits until the kernel has freed it and forgotten its partitions. Without
+/// force a device in use stays attached: see device_user() in blockdev/backing/image_user.hpp.
 void detach(const std::string& device, const DetachOptions& options = {});
 
 /// A kernel device that is connected to a server.

@@ -11,9 +11,8 @@ std::string size_difference(uint64_t export_bytes, const DeviceTerms& disk) {
     std::string difference;
     if (disk.size_bytes < export_bytes) {
         difference = fmt::format(
-            "the disk ends after {} of the export's {} bytes: the kernel uses whole sectors, and "
-            "not "
-            "the last {} bytes",
+            "the disk ends after {} of the export's {} bytes: the kernel uses whole sectors, "
+            "and not the last {} bytes",
             disk.size_bytes, export_bytes, export_bytes - disk.size_bytes);
     } else if (disk.size_bytes > export_bytes) {
         difference =

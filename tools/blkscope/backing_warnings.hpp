@@ -17,7 +17,7 @@ namespace blkscope {
 [[nodiscard]] std::vector<std::string> backing_warnings(const std::vector<ExportConfig>& exports,
                                                         uint64_t memory_room_bytes);
 
-/// A line for an export that a disk of Linux cannot have whole, as one of 1000 bytes; empty for all others.
+/// The line for an export that Linux cannot show whole, such as one of 1000 bytes; empty for all others.
 [[nodiscard]] std::string sector_warning(uint64_t size_bytes);
 
 }  // namespace blkscope

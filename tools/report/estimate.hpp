@@ -6,9 +6,9 @@
 //     a percentile:  the ranks p ± t · standard error of the share below it, and the buckets there
 //
 // Requests that follow one another are alike, so they are not counted as independent: the error comes
-// from the parts. What is alike for longer than a part, or differs from run to run, no single run
-// can show: several runs can, by the spread of their values. Against that stands the level of 99.5 %: two intervals of one true value, of the normal
-// distribution, are apart in less than 1 of 10,000 cases.
+// from the parts. A single run cannot show what stays alike for longer than a part, or what differs from
+// run to run. Several runs can, by the spread of their values. For a single run the level is 99.5 %: two
+// intervals of one true value, of the normal distribution, are apart in less than 1 of 10,000 cases.
 //
 // Units:   of each figure its own; of percentiles nanoseconds.
 // Threads: pure functions of their arguments. Errors: nlohmann::json's, for a sample without a member.
