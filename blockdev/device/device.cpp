@@ -85,11 +85,16 @@ Device::~Device() {
     first_lane_->ring_.unlock();  // readers of the kstats that are withdrawn may wait for the lock
     withdraw();
     assert(lanes_ == 1);  // the first lane
-    assert(io().wcnt == 0);
-    assert(io().rcnt == 0);
-    assert(queue_.idle());
+    assert(idle());
     first_lane_.reset();
     assert(lanes_ == 0);
+}
+
+bool Device::idle() const {
+    const auto is_empty = [](const kstat_io_t* io) { return io->wcnt == 0 && io->rcnt == 0; };
+    const auto volumes = partitions();
+    return is_empty(&io()) && std::ranges::all_of(volumes, is_empty) && queue_.idle() &&
+           pacing_->idle();
 }
 
 std::unique_ptr<Lane> Device::open_lane(Ring& ring) {

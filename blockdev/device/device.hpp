@@ -98,6 +98,9 @@ class Device final : public Controls {
     void strategy(Buf& buf) { strategy(buf, first_lane()); }
     void strategy(Buf& buf, Lane& lane);
 
+    /// The device has nothing of any request. Worker only.
+    [[nodiscard]] bool idle() const;
+
     /// Applies the result of one operation of a buf. Called by Buf::complete().
     void complete(Buf& buf, int32_t result);
 

@@ -169,7 +169,7 @@ void Pacing::ended(Buf& buf, hrtime_t now) {
     plan.buf = nullptr;
     plan.until = 0;
     buf.plan = nullptr;
-    free_.push_back(&plan);
+    if (!planted("plan-kept") || buf.error == 0) free_.push_back(&plan);
 }
 
 void Pacing::count(const Plan& plan, hrtime_t answered, hrtime_t now) {

@@ -39,6 +39,10 @@ namespace blkscope {
 class Pacing {
   public:
     Pacing(Kernel& kernel, uint32_t depth, uint64_t seed, bool busy_wait);
+    Pacing& operator=(Pacing&&) = delete;
+
+    /// No request has a plan or hangs.
+    [[nodiscard]] bool idle() const { return free_.size() == plans_.size() && hung_.empty(); }
 
     // ---- What holds now; requests under way keep their plans. `now` is on the model's clock ----
 

@@ -26,7 +26,8 @@ void DeviceQueue::set_order(StartOrder order) {
 }
 
 bool DeviceQueue::idle() const {
-    return running_ == 0 && waiting_.none() && gathered_.empty();
+    return running_ == 0 && waiting_.none() && flush_ == nullptr && served_.empty() &&
+           gathered_.empty();
 }
 
 void DeviceQueue::enter(Buf& buf) {

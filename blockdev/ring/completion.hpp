@@ -35,6 +35,8 @@ class Completion {
 /// Completions and their results, in order. The links are in the completions themselves.
 class CompletionList {
   public:
+    CompletionList() = default;
+    ~CompletionList() { assert(empty()); }
     CompletionList& operator=(CompletionList&&) = delete;
 
     [[nodiscard]] bool empty() const { return first_ == nullptr; }

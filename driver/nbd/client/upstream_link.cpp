@@ -52,7 +52,7 @@ UpstreamLink::UpstreamLink(Ring& ring, const UpstreamTarget& target, UpstreamDia
 }
 
 UpstreamLink::~UpstreamLink() {
-    assert(requests_.empty());
+    assert(requests_.empty() && order_.empty());
     for (Requester& requester : requesters_) requester.leave();
 }
 

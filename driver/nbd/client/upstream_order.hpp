@@ -48,6 +48,8 @@ class UpstreamOrder {
     static constexpr size_t old_max = 1024;
 
     explicit UpstreamOrder(int64_t settle) : settle_(settle) {}
+    /// No write waits, or is with the server.
+    [[nodiscard]] bool empty() const { return writes_.empty(); }
 
     /// The write is the last one of the order.
     void enter(UpstreamWrite& write);

@@ -67,6 +67,10 @@ Export::Export(Worker& its_worker, ExportOptions options)
       backing_(device.backing().describe()),
       crash_cache_text_(crash_cache ? crash_cache->text() : "") {}
 
+Export::~Export() {
+    assert(visitors.load() == 0);
+}
+
 ExportInfo Export::info() const {
     const uint32_t minimum = device.backing().block_bytes();
     const Abilities can = device.backing().abilities();

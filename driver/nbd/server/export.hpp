@@ -30,6 +30,7 @@ class Worker;
 
 struct Export {
     Export(Worker& its_worker, ExportOptions options);
+    ~Export();
     Export& operator=(Export&&) = delete;
 
     /// The information that a client gets in the handshake.

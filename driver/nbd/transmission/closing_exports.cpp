@@ -12,7 +12,7 @@
 namespace blkscope::nbd {
 
 ClosingExports::~ClosingExports() {
-    assert(closing_.empty());
+    assert(closing_.empty() && endings_.empty());
 }
 
 void ClosingExports::close_clients(uint64_t export_serial) {

@@ -71,6 +71,11 @@ class RequestPool {
         all_.reserve(count);
         free_.reserve(count);
     }
+    ~RequestPool() { assert(idle()); }
+    RequestPool& operator=(RequestPool&&) = delete;
+
+    /// No session has a request.
+    [[nodiscard]] bool idle() const { return free_.size() == all_.size(); }
 
     /// Returns nullptr when all are in use.
     PendingRequest* acquire() {
@@ -82,6 +87,7 @@ class RequestPool {
 
     void release(PendingRequest& request) {
         assert(!request.of_reserve && free_.size() < all_.size());
+        assert(request.session == nullptr);
         free_.push_back(&request);
     }
 

@@ -73,6 +73,7 @@ class Sessions {
     // ---- For each session ----
     [[nodiscard]] Ring& ring() { return ring_; }
     [[nodiscard]] SharedMemory& memory() { return memory_; }
+    [[nodiscard]] const SharedMemory& memory() const { return memory_; }
     [[nodiscard]] Recorder& recorder() { return recorder_; }
 
     /// The session has replies to send, or has finished. Each such session is served once per turn.

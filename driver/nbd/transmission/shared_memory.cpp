@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -13,6 +15,10 @@ constexpr unsigned idle_seconds_to_give_back = 5;
 }  // namespace
 
 SharedMemory::SharedMemory() : requests_(request_count) {}
+
+SharedMemory::~SharedMemory() {
+    assert(idle());
+}
 
 PendingRequest* SharedMemory::acquire(const ClientMemory& client, uint32_t bytes) {
     assert(bytes <= Arena::piece_bytes_max);
@@ -34,7 +40,9 @@ PendingRequest* SharedMemory::acquire(const ClientMemory& client, uint32_t bytes
 void SharedMemory::release(PendingRequest& request) {
     assert(!request.of_reserve);
     assert((request.held_bytes > 0) == (request.data != nullptr));
-    if (request.held_bytes > 0) arena_.release(request.data, request.held_bytes);
+    if (request.held_bytes > 0 && !planted("piece-kept")) {
+        arena_.release(request.data, request.held_bytes);
+    }
     requests_.release(request);
     released_ = true;
 }

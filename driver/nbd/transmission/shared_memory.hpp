@@ -22,7 +22,13 @@ class ClientMemory;
 class SharedMemory {
   public:
     SharedMemory();
+    ~SharedMemory();
     SharedMemory& operator=(SharedMemory&&) = delete;
+
+    /// No client has a request or memory, or waits for a large piece.
+    [[nodiscard]] bool idle() const {
+        return requests_.idle() && arena_.idle() && first_in_line_ == nullptr;
+    }
 
     /// A request for `client` with `bytes` of memory. A large piece that has room removes the
     /// client from the line.

@@ -18,7 +18,9 @@ Worker::Worker(bool busy_wait, Kernel& kernel, size_t recorder_records)
 
 Worker::~Worker() {
     assert(!thread_.joinable() && sessions_.empty() && closing_.empty());
-    for (const Arrival& arrival : mailbox_.take().arrivals) ring_.kernel().close(arrival.socket);
+    const Mail left = mailbox_.take();
+    assert(connection_count_.load() == left.arrivals.size());
+    for (const Arrival& arrival : left.arrivals) ring_.kernel().close(arrival.socket);
 }
 
 // ---- From other threads ----

@@ -98,6 +98,9 @@ class Worker final : private SessionsOwner {
     /// flushes the backing and destroys the export.
     void close_export(std::unique_ptr<Export> exp);
 
+    /// The requests and memory of all clients, for a caller that runs the worker's turns.
+    [[nodiscard]] const SharedMemory& memory() const { return sessions_.memory(); }
+
     /// The last requests of this worker. Any thread.
     [[nodiscard]] const Recorder& recorder() const { return recorder_; }
 
