@@ -26,6 +26,7 @@ constexpr uint64_t truncation_stream = 0x7472756e;
 constexpr uint64_t change_stream = 0x6368616e;
 constexpr uint64_t clocks_stream = 0x636c6f63;
 constexpr uint64_t tls_manner_stream = 0x746d616e;
+constexpr uint64_t names_stream = 0x6e616d65;
 constexpr hrtime_t changes_ns = 8'000'000;  // from the start on
 constexpr hrtime_t clocks_ns = 20'000'000;  // the same, until the last step of a clock
 constexpr hrtime_t second = 1'000'000'000;
@@ -124,6 +125,7 @@ Boot::Boot(Timeline& timeline, uint64_t seed, const LifePlan& plan, Judge& judge
     kernel_.faults = plan.faults;
     kernel_.disk = plan.disk;
     kernel_.clock.set_plan(clocks_, seed_);
+    keeps_names_ = Random(seed_, names_stream).one_in(2);
 }
 
 // After a failure the objects cannot be destroyed in order.
@@ -254,7 +256,7 @@ nbd::ExportOptions Boot::make_export(size_t index, const Image& content) {
     Served& served = exports_[index];
     served.plan = plan_.exports[index];
     served.name = "export" + std::to_string(index);
-    if (reloads_ > 0) served.name += "." + std::to_string(reloads_);
+    if (reloads_ > 0 && !keeps_names_) served.name += "." + std::to_string(reloads_);
     served.with_liars = served.closes = served.cut = served.lost_power = false;
     served.settings = {{timeline_.now(), served.plan.depth, std::nullopt, 0}};
     served.clients.clear();
@@ -262,7 +264,7 @@ nbd::ExportOptions Boot::make_export(size_t index, const Image& content) {
         removed_.push_back({served.file, served.other, std::move(served.oracle)});
     }
     std::unique_ptr<Backing> backing = with_cache(served, make_backing(served, content));
-    served.oracle = std::make_unique<Oracle>(content);
+    served.oracle = std::make_unique<Oracle>(content, reloads_);
     if (!served.plan.partitions.empty()) {
         std::vector<std::byte> table(table_bytes);
         content.read(0, table);
@@ -283,7 +285,8 @@ nbd::ExportOptions Boot::make_export(size_t index, const Image& content) {
             .backing = std::move(backing),
             .crash_cache = std::move(served.cache),
             .instance = std::nullopt,
-            .queue_depth = served.plan.depth};
+            .queue_depth = served.plan.depth,
+            .read_only = served.plan.read_only && !served.other};
 }
 
 Wire Boot::draw_wire(Random& random, bool crumbs) {
@@ -314,6 +317,8 @@ void Boot::make_client(unsigned number) {
     plan.shares = served.plan.partitions;
     if (served.other) meet_terms(served.other->terms(), plan_.changes > 0, plan);
     plan.first_byte = plan.shares.empty() ? 0 : table_bytes;
+    plan.read_only = served.plan.read_only && !served.other;
+    plan.device_block = served.plan.medium == Medium::direct ? direct_block_bytes : 1;
     if (served.plan.medium == Medium::buffered) plan.read_ahead = served.file;
     if (served.plan.bytes > wide_bytes_min) plan.wide = wide_plan(served, plan);
     Random random(seed_, client_stream + number);
@@ -329,7 +334,11 @@ void Boot::make_client(unsigned number) {
                           .form = plan.form,
                           .mode = rules_.tls,
                           .tls = plan_.tls && !random.one_in(4)};
-    if (served.other) meet_terms(served.other->terms(), invitation);
+    if (served.other) {
+        meet_terms(served.other->terms(), invitation);
+    } else {
+        invitation.flags = flags_of(served.plan);
+    }
     if (plan_.hang && plan_.hang->exp == plan_.client_export[number]) plan.wait_ns_max = 0;
     if (invitation.tls) {
         plan.wait_ns_max = plan.entry_ns_max = 0;
@@ -340,6 +349,9 @@ void Boot::make_client(unsigned number) {
     Client* const client = clients_.back().get();
     served.clients.push_back(client);
     if (served.file && served.file == hung_file_) hung_clients_.push_back(client);
+    client->set_explains([this, file = served.file](const FailedRequest& failed) {
+        return explains(file.get(), failed);
+    });
     if (served.closes) client->may_be_closed();
     if (served.cut) client->file_was_cut(served.file);
     if (plan.manner != ClientPlan::Manner::honest) served.with_liars = true;
@@ -361,6 +373,24 @@ WidePlan Boot::wide_plan(const Served& served, const ClientPlan& plan) const {
                                     : served.plan.medium == Medium::null,
             .extended = plan.form == nbd::ReplyForm::extended,
             .block_bytes = plan.block_bytes};
+}
+
+// A local disk can do all. Direct I/O has no cache to fill.
+uint16_t Boot::flags_of(const ExportPlan& plan) {
+    namespace flag = nbd::transmission_flag;
+    uint16_t flags = flag::has_flags | flag::send_flush | flag::can_multi_conn;
+    if (plan.medium != Medium::direct) flags |= flag::send_cache;
+    if (plan.read_only) return flags | flag::read_only;
+    return flags | flag::send_fua | flag::send_trim | flag::send_write_zeroes |
+           flag::send_fast_zero;
+}
+
+// A rule fails a request before the storage has it.
+bool Boot::explains(const SimulatedFile* file, const FailedRequest& failed) const {
+    const bool of_rule = failed.error == nbd::Error::eio || failed.error == nbd::Error::enospc;
+    const bool at_begin = !failed.at || *failed.at == failed.request.offset;
+    if (changes_.have_errors() && of_rule && at_begin) return true;
+    return explain(kernel_.failures, file, failed);
 }
 
 // Loiterers come at the same time as clients. A few owners have all of them.
@@ -451,7 +481,7 @@ void Boot::drive(size_t index) {
     driven.finished = driven.worker->finished();
     if (driven.finished) return;
     driven.worker->wait();
-    if (kernel_.asleep(driven.ring)) return;
+    if (kernel_.asleep(driven.ring)) return check_quiet();
     timeline_.after(static_cast<hrtime_t>(random_.between(1, turn_ns_max)),
                     [this, index] { drive(index); });
 }
@@ -496,7 +526,8 @@ bool Boot::loiterers_over() const {
 
 // ---- Reload ----
 
-// Removes one export and adds another.
+// Removes one export and adds another, in half of the boots with the same name. The clients of the old image are ended,
+// and see it until then.
 void Boot::reload(std::vector<Image>& contents) {
     const size_t index = random_.below(exports_.size());
     ++reloads_;
@@ -504,7 +535,11 @@ void Boot::reload(std::vector<Image>& contents) {
     const std::vector<Client*> clients = served.clients;
     const std::shared_ptr<SimulatedFile> file = served.file;
     const std::string name = served.name;
-    for (Client* client : clients) client->may_be_closed();
+    // With the old name a client in its handshake could get either image.
+    for (Client* client : clients) {
+        client->may_be_closed();
+        if (keeps_names_ && !client->is_in()) client->close(true);
+    }
     contents[index] = Image(served.plan.bytes);
     write_table(served.plan, contents[index]);
     std::vector<nbd::ExportOptions> added;

@@ -12,6 +12,7 @@
 #include "client.hpp"
 #include "driver/nbd/server/server.hpp"
 #include "driver/nbd/transmission/worker.hpp"
+#include "failures.hpp"
 #include "life.hpp"
 #include "live_changes.hpp"
 #include "loiterer.hpp"
@@ -33,6 +34,7 @@ struct ExportPlan {
     OtherTerms other;               // of another server, which has the export's bytes
     unsigned connections = 1;       // to the other server
     std::optional<model::CrashCacheOptions> cache = {};  // a volatile one
+    bool read_only = false;
 };
 
 /// Bytes of the partition table, which the clients never write.
@@ -151,6 +153,8 @@ class Boot {
     [[nodiscard]] bool is_asked(const OtherServer& other, const nbd::Request& request) const;
     void make_clients();
     void make_client(unsigned number);
+    [[nodiscard]] static uint16_t flags_of(const ExportPlan& plan);
+    [[nodiscard]] bool explains(const SimulatedFile* file, const FailedRequest& failed) const;
     [[nodiscard]] WidePlan wide_plan(const Served& served, const ClientPlan& plan) const;
     void make_loiterers();
     Wire draw_wire(Random& random, bool crumbs);
@@ -184,6 +188,7 @@ class Boot {
     [[nodiscard]] bool loiterers_over() const;
     [[nodiscard]] size_t device_of(const Served& served) const;
     void check_door();
+    void check_quiet();
     void check_devices();
     void check_partitions(const Served& served, bool exact);
     void check_clients(Device& device);
@@ -220,6 +225,7 @@ class Boot {
     unsigned power_losses_ = 0;
     bool moment_ends_ = false;  // by an event
     unsigned reloads_ = 0;
+    bool keeps_names_ = false;  // of an export that a reload replaces
     std::vector<Removed> removed_;
     std::shared_ptr<SimulatedFile> hung_file_;  // also after its export was removed
     std::vector<const Client*> hung_clients_;   // of that file

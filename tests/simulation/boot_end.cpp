@@ -10,6 +10,7 @@
 namespace blkscope::simulation {
 namespace {
 
+constexpr uint64_t removed_stream = 0x72656d6f;
 constexpr hrtime_t end_ns_max = 60'000'000'000;
 // Turns of all workers, their messages and their timers.
 constexpr hrtime_t idle_ns_max = 2'000'000;
@@ -66,6 +67,27 @@ void Boot::check_door() {
     }
     if (executor_.alarms() > handshakes + executor_.acceptors()) {
         judge_.fail("a timer of a handshake that has ended");
+    }
+}
+
+// Whenever no client waits for an answer, and the workers sleep, nothing of any request is left. A client that has
+// misbehaved may have requests that it does not know of.
+void Boot::check_quiet() {
+    const bool asleep = std::ranges::all_of(workers_, [&](const Driven& driven) {
+        return driven.finished || (driven.turn_due && kernel_.asleep(driven.ring));
+    });
+    const bool answered = std::ranges::all_of(
+        clients_, [](const auto& client) { return client->honest() && client->unanswered() == 0; });
+    if (!asleep || !answered) return;
+    for (const Driven& driven : workers_) {
+        if (!driven.finished && !driven.worker->memory().idle()) {
+            judge_.fail("a worker has requests or memory of clients that wait for nothing");
+        }
+    }
+    for (size_t i = 0; i < server_->exports(); ++i) {
+        if (!server_->device(i).idle()) {
+            judge_.fail("a device has requests of clients that wait for nothing");
+        }
     }
 }
 
@@ -321,6 +343,12 @@ void Boot::crash(std::vector<Image>& contents) {
         contents[i] = served.plan.cache ? served.file->cached() : served.file->crash(random_);
         const std::string wrong = served.oracle->check_disk(contents[i], now);
         if (!wrong.empty()) judge_.fail("after a crash: " + wrong);
+    }
+    Random random(seed_, removed_stream);
+    for (const Removed& removed : removed_) {
+        if (!removed.file) continue;
+        const std::string wrong = removed.oracle->check_disk(removed.file->crash(random), now);
+        if (!wrong.empty()) judge_.fail("of a removed export, after a crash: " + wrong);
     }
     check_errors();
     if (judge_.failed()) return;

@@ -1,6 +1,7 @@
 #include "client.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cerrno>
 #include <cstring>
@@ -15,9 +16,9 @@ using nbd::Command;
 using nbd::Error;
 using nbd::ReplyForm;
 
-constexpr uint64_t one_gift_in = 8;  // pushes that are cut short
-constexpr size_t out_bytes_max = 1 << 20;
 constexpr uint64_t look_ns_max = 3'000;
+constexpr uint64_t rare_stream = 0x72617265;
+constexpr uint64_t cut_extent_bytes_min = 0xffff0000;  // a longer extent may be cut
 constexpr uint64_t wide_stream = 0x77696465;
 
 template <class T>
@@ -31,6 +32,7 @@ Client::Client(const World& world, Random random, const ClientPlan& plan,
                const Invitation& invitation)
     : timeline_(world.timeline),
       random_(random),
+      rare_(Random(random).next(), rare_stream),
       plan_(plan),
       introduction_(invitation, random_),
       oracle_(world.oracle),
@@ -221,6 +223,10 @@ bool Client::parse_chunk(bool extended) {
     const uint64_t bytes = extended ? load<uint64_t>(from + 24) : load<uint32_t>(from + 16);
     Asked* const asked = find(cookie);
     if (asked == nullptr) return false;
+    if ((flags & ~nbd::chunk_flag::done) != 0) complain("an unknown flag of a chunk");
+    if (extended && load<uint64_t>(from + 16) != asked->request.offset) {
+        complain("a chunk with the offset of another request");
+    }
     if (bytes > asked->request.length + 65536) {
         complain("a chunk longer than its request");
         close(true);
@@ -237,7 +243,12 @@ bool Client::parse_chunk(bool extended) {
         take_chunk(*asked, type, payload);
     }
     in_first_ += head + bytes;
-    if ((flags & nbd::chunk_flag::done) != 0) answered(cookie, error);
+    const bool done = (flags & nbd::chunk_flag::done) != 0;
+    if (type == Chunk::none && !done) complain("an empty chunk that is not the last");
+    if (error == Error::none && asked->failed && type != Chunk::none) {
+        complain("more of a reply after its error");
+    }
+    if (done) answered(cookie, error);
     return true;
 }
 
@@ -250,13 +261,14 @@ void Client::take_error(Asked& asked, Chunk type, std::span<const std::byte> pay
     if (load<uint32_t>(payload.data()) == 0) complain("an error chunk with error 0");
     if (payload.size() != 6 + text_bytes + (offset ? 8 : 0)) complain("an error of a wrong length");
     if (!offset) return;
-    if (request.type != Command::read || asked.refusal != Error::none) {
+    if (request.type != Command::read || (asked.refusal != Error::none && !asked.in_device)) {
         return complain("an offset in the error of a request that moves no data");
     }
     const auto at = load<uint64_t>(&payload[6 + text_bytes]);
     if (at < request.offset || at - request.offset >= request.length) {
         complain("an error outside of the requested range");
     }
+    if (asked.in_device && at != request.offset) complain("a refusal within the range");
     asked.failed_at = at;
 }
 
@@ -406,8 +418,12 @@ std::string Client::check_data(const Asked& asked, hrtime_t now) const {
         if (!plan_.content) {
             return asked.extents[0].hole && asked.extents[0].zero ? "" : "a null disk with data";
         }
-        const std::string wrong =
-            oracle_.check_status(request.offset, asked.extents, asked.made, now);
+        std::string wrong = oracle_.check_status(request.offset, asked.extents, asked.made, now);
+        if (wrong.empty() && asked.covered < request.length &&
+            asked.extents.back().bytes < cut_extent_bytes_min) {
+            wrong =
+                oracle_.check_end(request.offset + asked.covered, asked.extents.back(), asked.made);
+        }
         return wrong.empty() ? "" : "block status: " + wrong;
     }
     if (request.type != Command::read) return {};
@@ -478,6 +494,16 @@ bool Client::is_hung(Error error) const {
     return waited && (may_be_closed_ || disconnected_ || misbehaved_);
 }
 
+// A read in chunks says where it has failed.
+void Client::judge_reason(const Asked& asked, Error error) {
+    const bool needs_place = asked.request.type == Command::read && chunked(asked);
+    if (needs_place && !asked.failed_at) complain("a failed read that does not say where");
+    if (explains_ && explains_({asked.request, error, asked.made, asked.failed_at})) return;
+    complain("error " + std::to_string(static_cast<int>(error)) +
+             (asked.failed_at ? " at " + std::to_string(*asked.failed_at) : "") +
+             " without a fault, of " + text_of(asked.request));
+}
+
 void Client::judge_error(const Asked& asked, Error error) {
     if (asked.refusal != Error::none) return;
     const bool fast = (asked.request.flags & nbd::command_flag::fast_zero) != 0;
@@ -489,10 +515,12 @@ void Client::judge_error(const Asked& asked, Error error) {
         ++judge_.hung_errors;
         return;
     }
+    if (plan_.elsewhere == nullptr) judge_reason(asked, error);
     const bool moves_to = asked.request.type == Command::write ||
                           asked.request.type == Command::write_zeroes ||
                           asked.request.type == Command::trim;
-    if (error != Error::eio && !(error == Error::enospc && moves_to)) {
+    const bool known = error == Error::eio || (error == Error::enospc && moves_to);
+    if (plan_.elsewhere != nullptr && !known) {
         complain("error " + std::to_string(static_cast<int>(error)) + " without a fault, of " +
                  text_of(asked.request));
     }
@@ -503,279 +531,6 @@ void Client::judge_error(const Asked& asked, Error error) {
     ++judge_.other_errors;
     const bool writes_it = asked.request.type != Command::read;
     if (writes_it && (asked.request.flags & nbd::command_flag::fua) != 0) ++judge_.through_errors;
-}
-
-// ---- Requests ----
-
-void Client::make_requests() {
-    while (!disconnected_ && !misbehaved_ && made_ < plan_.requests &&
-           asked_.size() < plan_.depth && out_.size() - out_first_ < out_bytes_max) {
-        if (!honest() && made_ >= plan_.misbehaves_after) return misbehave();
-        const bool wrong = random_.one_in(plan_.wrong_one_in);
-        const auto [request, refusal] =
-            wrong ? draw_wrong_request() : std::pair(draw_request(), Error::none);
-        put(request, refusal);
-        ++made_;
-        if (plan_.think_ns_max > 0) {
-            const auto pause = static_cast<uint64_t>(plan_.think_ns_max);
-            look_soon(static_cast<hrtime_t>(random_.between(1, pause)));
-            return;
-        }
-    }
-}
-
-nbd::Request Client::draw_request() {
-    static constexpr Command mixes[4][8] = {
-        {Command::read, Command::write, Command::write, Command::read, Command::flush,
-         Command::trim, Command::write_zeroes, Command::block_status},
-        {Command::write, Command::write, Command::flush, Command::write, Command::flush,
-         Command::write_zeroes, Command::read, Command::trim},
-        {Command::read, Command::read, Command::read, Command::read, Command::read, Command::write,
-         Command::cache, Command::write},
-        {Command::write, Command::read, Command::write, Command::read, Command::write,
-         Command::read, Command::write, Command::read}};
-    nbd::Request request;
-    request.type = mixes[plan_.mix % 4][random_.below(8)];
-    if (request.type == Command::block_status && plan_.form == ReplyForm::simple) {
-        request.type = Command::read;
-    }
-    if (request.type == Command::flush) return request;
-    const uint64_t block = plan_.block_bytes;
-    const uint64_t all = oracle_.bytes() - plan_.first_byte;
-    const uint64_t space = random_.one_in(4) ? all : plan_.hot_bytes;
-    const uint64_t blocks = std::min(space, all) / block;
-    const uint64_t most = std::min(blocks, plan_.request_bytes_max / block);
-    const uint64_t length = random_.one_in(2) ? random_.between(1, std::min<uint64_t>(most, 8))
-                                              : random_.between(1, most);
-    request.offset = plan_.first_byte + random_.below(blocks - length + 1) * block;
-    request.length = length * block;
-    if (cut_file_ && random_.one_in(2)) move_to_end(request);
-    const bool writes_it = request.type == Command::write || request.type == Command::trim ||
-                           request.type == Command::write_zeroes;
-    if (writes_it && random_.one_in(5)) request.flags |= nbd::command_flag::fua;
-    if (request.type == Command::write_zeroes) {
-        if (random_.one_in(3)) request.flags |= nbd::command_flag::no_hole;
-        if (random_.one_in(6)) request.flags |= nbd::command_flag::fast_zero;
-    }
-    if (request.type == Command::read && plan_.form != ReplyForm::simple && random_.one_in(8)) {
-        request.flags |= nbd::command_flag::df;
-    }
-    if (request.type == Command::block_status && random_.one_in(3)) {
-        request.flags |= nbd::command_flag::req_one;
-    }
-    if (wide_) wide_->change(request);
-    return request;
-}
-
-// The file may end within a page, and no write to the rest of that page may be lost.
-void Client::move_to_end(nbd::Request& request) {
-    constexpr uint64_t blocks_near = 8;
-    const uint64_t block = plan_.block_bytes;
-    const uint64_t near = blocks_near * block;
-    const uint64_t end = std::max(cut_file_->length() / block * block, plan_.first_byte + near);
-    request.length = random_.between(1, blocks_near / 2) * block;
-    request.offset = end - near + random_.below(2 * blocks_near) * block;
-    request.offset = std::min(request.offset, oracle_.bytes() - request.length);
-}
-
-// A request that the protocol forbids, and the error that its document names for it.
-std::pair<nbd::Request, Error> Client::draw_wrong_request() {
-    nbd::Request request;
-    request.offset = random_.one_in(4) ? UINT64_MAX - 511 : oracle_.bytes();
-    request.length = random_.between(1, plan_.request_bytes_max);
-    switch (random_.below(8)) {
-        case 0:
-            request.type = Command::read;
-            return {request, Error::einval};
-        case 1:
-            request.type = Command{77};
-            return {request, Error::einval};
-        case 2:
-            request.type = Command::trim;
-            request.offset = 0;
-            request.flags = nbd::command_flag::df;
-            return {request, Error::einval};
-        case 3:
-            request.type = Command::write_zeroes;
-            if (wide_) wide_->misplace(request);
-            return {request, Error::enospc};
-        case 4:  // ends one byte behind the end
-            request.type = Command::cache;
-            request.offset = oracle_.bytes() - request.length + 1;
-            if (wide_) wide_->misplace(request);
-            return {request, Error::einval};
-        case 5:
-            request.type = Command::block_status;
-            request.flags = nbd::command_flag::no_hole;
-            request.offset = 0;
-            return {request, Error::einval};
-        case 6:
-            request.type = Command::read;
-            request.offset = 0;
-            request.flags = nbd::command_flag::fast_zero;
-            return {request, Error::einval};
-        default:
-            request.type = Command::write;  // its data follows and is skipped
-            return {request, Error::enospc};
-    }
-}
-
-void Client::put(const nbd::Request& drawn, Error refusal) {
-    nbd::Request request = drawn;
-    request.cookie = next_cookie_++;
-    Asked asked;
-    asked.made = timeline_.now();
-    asked.refusal = refusal;
-    if (refusal == Error::enospc && is_too_large(request)) asked.refusal = Error::einval;
-    std::vector<std::byte> payload;
-    if (request.type == Command::write) {
-        payload.resize(request.length);
-        if (plan_.form == ReplyForm::extended) request.flags |= nbd::command_flag::payload_len;
-    }
-    if (refusal == Error::none) {
-        using Effect = Oracle::Effect;
-        const bool zeroes = request.type == Command::write_zeroes;
-        const bool trims = request.type == Command::trim;
-        const bool keeps = (request.flags & nbd::command_flag::no_hole) != 0;
-        if (zeroes || trims || request.type == Command::write) {
-            const Effect zeroing = keeps ? Effect::kept_zeroes : Effect::zeroes;
-            const Effect effect = zeroes ? zeroing : (trims ? Effect::maybe_zeroes : Effect::data);
-            asked.write =
-                oracle_.begin_write(request.offset, request.length, effect, timeline_.now());
-        }
-        if (request.type == Command::write) oracle_.fill(asked.write, payload);
-        if (request.type == Command::read) asked.data.resize(request.length);
-    }
-    asked.request = request;
-    put_header(request);
-    out_.insert(out_.end(), payload.begin(), payload.end());
-    asked.end = out_pushed_ + (out_.size() - out_first_);
-    asked_.emplace(request.cookie, std::move(asked));
-}
-
-void Client::put_header(const nbd::Request& request) {
-    const bool extended = plan_.form == ReplyForm::extended;
-    std::vector<std::byte> header(extended ? nbd::extended_request_bytes : nbd::request_bytes);
-    const auto put = [&]<class T>(size_t at, T value) {
-        nbd::store_be<T>(std::span<std::byte, sizeof(T)>(&header[at], sizeof(T)), value);
-    };
-    put(0, extended ? nbd::extended_request_magic : nbd::request_magic);
-    put(4, request.flags);
-    put(6, static_cast<uint16_t>(request.type));
-    put(8, request.cookie);
-    put(16, request.offset);
-    if (extended) {
-        put(24, request.length);
-    } else {
-        put(24, static_cast<uint32_t>(request.length));
-    }
-    out_.insert(out_.end(), header.begin(), header.end());
-}
-
-// From here on answers to this client are not checked.
-void Client::misbehave() {
-    misbehaved_ = true;
-    switch (plan_.manner) {
-        case ClientPlan::Manner::honest:
-            return;
-        case ClientPlan::Manner::stalls:
-            reads_no_more_ = true;
-            return;
-        case ClientPlan::Manner::vanishes:
-            return close(random_.one_in(2));
-        case ClientPlan::Manner::wrong_record:
-            if (tls_) return misuse_tls();
-            [[fallthrough]];
-        case ClientPlan::Manner::garbage:
-            for (uint64_t i = random_.between(1, 4096); i > 0; --i) {
-                out_.push_back(static_cast<std::byte>(random_.next() & 0xff));
-            }
-            return;
-        case ClientPlan::Manner::half: {
-            nbd::Request request;
-            request.type = Command::write;
-            request.length = std::max<uint64_t>(plan_.request_bytes_max, 512);
-            request.length = std::min(request.length, oracle_.bytes());
-            if (plan_.form == ReplyForm::extended) request.flags = nbd::command_flag::payload_len;
-            put_header(request);
-            if (random_.one_in(2)) {
-                out_.resize(out_.size() - random_.between(1, 20));
-            } else {
-                out_.resize(out_.size() + random_.below(request.length));
-            }
-            return;
-        }
-    }
-}
-
-// Nothing that comes after it is served: a write that the oracle does not know would be found.
-void Client::misuse_tls() {
-    assert(tls_ != nullptr);
-    misbehaved_ = true;
-    out_.clear();
-    out_first_ = 0;
-    const TlsMisuse done = tls_->misuse(plan_.tls.misuse, random_);
-    awaits_end_ = done != TlsMisuse::renegotiation;  // which is only declined
-    if (!awaits_end_ || !is_in() || plan_.form == ReplyForm::extended) return;
-    nbd::Request request;
-    request.type = Command::write;
-    request.cookie = next_cookie_++;
-    request.offset = plan_.first_byte;
-    request.length = plan_.block_bytes;
-    put_header(request);
-    out_.resize(out_.size() + request.length, std::byte{0xee});
-}
-
-void Client::push() {
-    if (closed_) return;
-    if (tls_) tls_->flush();
-    // A server that was told the end reads no more, and its last answers would be lost with what is unread.
-    const bool updates = tls_ && key_updates_ < plan_.tls.key_updates && !disconnected_;
-    if (updates && random_.one_in(one_gift_in)) {
-        tls_->update_keys();
-        ++key_updates_;
-    }
-    while (out_first_ < out_.size()) {
-        size_t bytes = out_.size() - out_first_;
-        const bool part = random_.one_in(one_gift_in);
-        if (part) bytes = random_.between(1, bytes);
-        const std::span<const std::byte> some(&out_[out_first_], bytes);
-        const int64_t result = tls_ ? tls_->send(some) : socket_->send(some);
-        if (result == -EAGAIN) return;  // `changed` is called when there is room
-        if (result < 0) return;         // closed(): the next receive has the reason
-        out_first_ += static_cast<size_t>(result);
-        out_pushed_ += static_cast<uint64_t>(result);
-        for (auto& [cookie, asked] : asked_) {
-            if (asked.sent == 0 && asked.end <= out_pushed_) asked.sent = timeline_.now();
-        }
-        if (part) return look_soon(static_cast<hrtime_t>(random_.between(1, 20'000)));
-    }
-    out_.clear();
-    out_first_ = 0;
-}
-
-void Client::finish() {
-    if (closed_ || misbehaved_ || !honest() || !is_in()) return;
-    if (made_ < plan_.requests || disconnected_) return;
-    const bool waits = asked_.size() > 0;
-    const uint64_t way = random_.below(3);
-    if (waits && way == 0) return;
-    if (way == 2 && waits) return;
-    disconnected_ = true;
-    if (way == 0) return close(false);
-    if (way == 1) {
-        nbd::Request request;
-        request.type = Command::disc;
-        request.cookie = next_cookie_++;
-        put_header(request);
-        return push();
-    }
-    if (out_first_ < out_.size()) {
-        disconnected_ = false;
-        return;
-    }
-    if (tls_) return close(false);
-    socket_->shut_down(false, true);
 }
 
 }  // namespace blkscope::simulation

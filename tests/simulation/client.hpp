@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "driver/nbd/protocol.hpp"
+#include "failures.hpp"
 #include "introduction.hpp"
 #include "judge.hpp"
 #include "oracle.hpp"
@@ -30,6 +32,7 @@
 #include "simulated_tls.hpp"
 #include "timeline.hpp"
 #include "wide_requests.hpp"
+#include "wrong_requests.hpp"
 
 namespace blkscope::simulation {
 
@@ -78,6 +81,8 @@ struct ClientPlan {
     bool punches = true;                // the disk makes holes, and so has a fast zero
     bool zeroes_in_place = true;        // and one that leaves no hole
     bool barred = false;                // the allow list does not have its address
+    bool read_only = false;             // the export is
+    uint32_t device_block = 1;          // its offsets and lengths are multiples of it
     uint64_t visit = 0;                 // of the same client; each has other cookies
     bool lies = false;                  // the disk does not keep what it says of flushes
     std::optional<WidePlan> wide = {};  // of a disk beyond 4 GiB
@@ -98,10 +103,16 @@ class Client {
         Judge& judge;
     };
 
+    /// Whether there is a reason for the error of a request.
+    using Explains = std::function<bool(const FailedRequest& failed)>;
+
     Client(const World& world, Random random, const ClientPlan& plan, const Invitation& invitation);
     ~Client();
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
+
+    /// Without it each error is one too many.
+    void set_explains(Explains explains) { explains_ = std::move(explains); }
 
     /// Begins when the client connects.
     void start(std::shared_ptr<SimulatedSocket> socket);
@@ -158,6 +169,7 @@ class Client {
         uint64_t covered = 0;  // received bytes of a read
         bool failed = false;
         std::optional<uint64_t> failed_at;    // as its error says
+        bool in_device = false;               // the device refuses the wrong request
         std::map<uint64_t, uint64_t> chunks;  // of a read's data: the end by the beginning
         std::vector<Oracle::Told> extents;
         std::vector<std::byte> data;
@@ -179,6 +191,7 @@ class Client {
     Asked* find(uint64_t cookie);
     void answered(uint64_t cookie, nbd::Error error);
     void judge_error(const Asked& asked, nbd::Error error);
+    void judge_reason(const Asked& asked, nbd::Error error);
     [[nodiscard]] bool is_refused_at_once(const nbd::Request& request) const;
     [[nodiscard]] bool is_hung(nbd::Error error) const;
     [[nodiscard]] bool is_too_large(const nbd::Request& request) const;
@@ -190,7 +203,11 @@ class Client {
     nbd::Request draw_request();
     void move_to_end(nbd::Request& request);
     std::pair<nbd::Request, nbd::Error> draw_wrong_request();
+    nbd::Request draw_rare_form(nbd::Request request);
     void put(const nbd::Request& request, nbd::Error refusal);
+    void put_wrong(const WrongRequest& wrong);
+    void put_status_by_payload(Asked asked);
+    void enter(Asked asked, std::span<const std::byte> payload);
     void put_header(const nbd::Request& request);
     void misbehave();
     void misuse_tls();
@@ -200,6 +217,7 @@ class Client {
 
     Timeline& timeline_;
     Random random_;
+    Random rare_;  // of its own, so that all else stays as it was
     const ClientPlan plan_;
     std::optional<WideRequests> wide_;  // as the plan's
     Introduction introduction_;
@@ -210,6 +228,7 @@ class Client {
     Judge& judge_;
     std::shared_ptr<const SimulatedFile> cut_file_;  // null before file_was_cut()
 
+    Explains explains_;
     std::map<uint64_t, Asked> asked_;  // by cookie
     uint64_t first_cookie_;
     uint64_t next_cookie_;

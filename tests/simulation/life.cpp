@@ -33,6 +33,8 @@ constexpr uint64_t hanging_life_each =
 constexpr uint64_t power_stream = 0x706f7765;
 constexpr uint64_t power_life_each = 6;     // one life with a server in so many has volatile caches
 constexpr uint64_t changing_life_each = 4;  // one life with a server in so many
+constexpr uint64_t read_only_stream = 0x72656164;
+constexpr uint64_t read_only_each = 10;  // one export in so many
 constexpr unsigned address_bits = 32;
 constexpr uint64_t device_life_each = 4;    // one life in so many is a device's alone
 constexpr uint64_t governed_life_each = 8;  // and one whose settings change meanwhile
@@ -271,6 +273,8 @@ LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     plan.door = draw_door(seed, clients);
     draw_partitions(seed, plan);
     draw_wide(seed, plan);
+    Random read_only(seed, read_only_stream);
+    for (ExportPlan& exp : plan.exports) exp.read_only = read_only.one_in(read_only_each);
     plan.tls = seed % tls_life_each == tls_life;
     draw_rules_and_losses(seed, plan);
     // The connections to another server take descriptors whenever they need them.
@@ -318,6 +322,7 @@ std::string describe(const LifePlan& plan) {
              << " pages, depth " << exp.depth;
         if (exp.medium == Medium::elsewhere) text << " (" << exp.other.describe() << ')';
         if (exp.cache) text << ", cache " << exp.cache->text();
+        if (exp.read_only) text << ", read-only";
         if (!exp.partitions.empty()) text << ", " << exp.partitions.size() << " partitions";
     }
     text << "; " << plan.clients.size() << " clients";

@@ -28,9 +28,9 @@ bool uniform(std::span<const std::byte> block) {
 
 }  // namespace
 
-uint64_t Oracle::word_for(uint64_t block, uint32_t write) {
-    assert(number_of(write) == write);
-    return block << block_shift | write;
+uint64_t Oracle::word_for(uint64_t block, uint32_t write) const {
+    assert(number_of(write) == write && image_ <= image_mask);
+    return block << block_shift | image_ << image_shift | write;
 }
 
 Oracle::Content::Content(uint32_t its_write, const Image& image) : write(its_write) {
@@ -53,7 +53,8 @@ uint64_t Oracle::Content::next(uint64_t block) const {
     return page == words.end() ? UINT64_MAX : std::max(block, page->first * page_blocks);
 }
 
-Oracle::Oracle(const Image& content) : of_block_(content.bytes() / block_bytes) {
+Oracle::Oracle(const Image& content, uint64_t image)
+    : image_(image), of_block_(content.bytes() / block_bytes) {
     assert(content.bytes() % block_bytes == 0);
     contents_.emplace_back(0, content);
     // Surviving blocks have numbers of an earlier boot; new numbers begin after them.
@@ -196,6 +197,7 @@ std::string Oracle::check_block(uint64_t block, std::span<const std::byte> data,
     if (word >> block_shift != block) {
         return where + "has the data of block " + std::to_string(word >> block_shift);
     }
+    if ((word >> image_shift & image_mask) != image_) return where + "has data of another image";
     if (number >= writes_.size() || writes_[number].effect != Effect::data ||
         block < writes_[number].first || block >= writes_[number].end) {
         return where + "has data that was never written";
@@ -264,6 +266,12 @@ std::string Oracle::check_status(uint64_t at, std::span<const Told> told, hrtime
         at += extent.bytes;
     }
     return {};
+}
+
+std::string Oracle::check_end(uint64_t at, const Told& last, hrtime_t since) const {
+    const uint64_t block = at / block_bytes;
+    const bool goes_on = !last.hole && !last.zero && is_settled(block, since);
+    return goes_on ? "data that ends within data, at block " + std::to_string(block) : "";
 }
 
 std::string Oracle::check_disk(const Image& disk, hrtime_t now) const {

@@ -43,7 +43,8 @@ class Oracle {
         bool zero = false;
     };
 
-    explicit Oracle(const Image& content);
+    /// What is written has the number of the image, so that it is known in another one; below 4.
+    explicit Oracle(const Image& content, uint64_t image = 0);
     explicit Oracle(std::span<const std::byte> content) : Oracle(Image(content)) {}
 
     [[nodiscard]] uint64_t bytes() const { return of_block_.blocks() * block_bytes; }
@@ -92,6 +93,9 @@ class Oracle {
     /// that was a hole from the beginning on, and that no request has touched, is told to be one.
     [[nodiscard]] std::string check_status(uint64_t at, std::span<const Told> told, hrtime_t since,
                                            hrtime_t now) const;
+    /// The error in a status that ends at `at` with `last`, though there is more to tell: the next block is certainly
+    /// data, too, and two extents with one status are one.
+    [[nodiscard]] std::string check_end(uint64_t at, const Told& last, hrtime_t since) const;
     /// The same for the blocks that a crash has left.
     [[nodiscard]] std::string check_disk(const Image& disk, hrtime_t now) const;
     [[nodiscard]] std::string check_disk(std::span<const std::byte> disk, hrtime_t now) const {
@@ -103,8 +107,10 @@ class Oracle {
   private:
     // A block's data is its own index and the number of the write, again and again.
     static constexpr unsigned block_shift = 24;
-    static uint64_t word_for(uint64_t block, uint32_t write);
-    static uint64_t number_of(uint64_t word) { return word & ((uint64_t{1} << block_shift) - 1); }
+    static constexpr unsigned image_shift = 22;
+    static constexpr uint64_t image_mask = (uint64_t{1} << (block_shift - image_shift)) - 1;
+    [[nodiscard]] uint64_t word_for(uint64_t block, uint32_t write) const;
+    static uint64_t number_of(uint64_t word) { return word & ((uint64_t{1} << image_shift) - 1); }
 
     static constexpr hrtime_t never = std::numeric_limits<hrtime_t>::max();
 
@@ -152,6 +158,7 @@ class Oracle {
     std::vector<std::byte> kept_;    // whole blocks
     std::vector<Content> contents_;  // the initial one, and those of came_back()
     std::vector<Write> writes_;      // number 0 is the initial content
+    const uint64_t image_;
     Histories of_block_;
 };
 

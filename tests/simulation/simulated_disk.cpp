@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "simulated_kernel.hpp"
 
@@ -63,7 +64,39 @@ int32_t SimulatedKernel::do_on_file(Operation& operation) {
     }
 }
 
+void SimulatedKernel::note_failure(const SimulatedFile& file, uint64_t at, uint64_t bytes,
+                                   int error) {
+    failures.push_back({.file = &file,
+                        .syncs = false,
+                        .at = at,
+                        .bytes = bytes,
+                        .error = error,
+                        .when = timeline_.now()});
+}
+
+// Mostly EIO, sometimes another one that a filesystem or a disk has.
+int SimulatedKernel::read_errno() {
+    static constexpr int others[] = {ENOMEM, EREMOTEIO, ETIMEDOUT, EACCES, ENODATA, ENXIO};
+    return errors_.one_in(4) ? others[errors_.below(std::size(others))] : EIO;
+}
+
+int SimulatedKernel::write_errno(bool fills) {
+    static constexpr int others[] = {EDQUOT, EFBIG, EROFS, ENOMEM, ETIMEDOUT, ENOLINK};
+    const int usual = fills ? ENOSPC : EIO;
+    return errors_.one_in(4) ? others[errors_.below(std::size(others))] : usual;
+}
+
 int32_t SimulatedKernel::file_fault(const Operation& operation) {
+    const int32_t error = draw_file_fault(operation);
+    if (error < 0) {
+        const Entry& entry = operation.entry;
+        const bool by_address = entry.opcode == IORING_OP_FALLOCATE;
+        note_failure(*operation.on->file, entry.off, by_address ? entry.addr : entry.len, -error);
+    }
+    return error;
+}
+
+int32_t SimulatedKernel::draw_file_fault(const Operation& operation) {
     const uint8_t what = operation.entry.opcode;
     if (chance(faults.interrupted)) {
         ++interruptions;
@@ -73,11 +106,11 @@ int32_t SimulatedKernel::file_fault(const Operation& operation) {
     const bool writes = what == IORING_OP_WRITE || what == IORING_OP_FALLOCATE;
     if (reads && chance(faults.read_error)) {
         ++other_failures;
-        return -EIO;
+        return -read_errno();
     }
     if (writes && chance(faults.write_error)) {
         ++other_failures;
-        return random_.one_in(2) ? -EIO : -ENOSPC;
+        return -write_errno(!random_.one_in(2));
     }
     return 0;
 }
@@ -91,7 +124,10 @@ int32_t SimulatedKernel::read_file(Operation& operation) {
     bytes = std::min<uint64_t>(bytes, entry.len);
     const uint64_t moved =
         operation.on->file->read(entry.off, {reinterpret_cast<std::byte*>(entry.addr), bytes});
-    if (moved == 0) ++other_failures;  // behind the end of a truncated file
+    if (moved == 0) {  // behind the end of a truncated file
+        ++other_failures;
+        note_failure(*operation.on->file, entry.off, entry.len, EIO);
+    }
     return static_cast<int32_t>(moved);
 }
 
@@ -127,6 +163,8 @@ int SimulatedKernel::fail_or_tell(Description& on) {
     if (chance(faults.sync_error)) {
         on.file->fail_sync(random_);
         ++sync_failures;
+        failures.push_back(
+            {.file = on.file.get(), .syncs = true, .error = EIO, .when = timeline_.now()});
     }
     return tell_error(on);
 }
@@ -153,7 +191,7 @@ int32_t SimulatedKernel::allocate(Operation& operation) {
     if (punches && !disk.can_punch) return -EOPNOTSUPP;
     if (!punches && !disk.can_zero_range) return -EOPNOTSUPP;
     assert(punches || (mode & FALLOC_FL_ZERO_RANGE) != 0);
-    if (entry.off >= file.bytes() || bytes > file.bytes() - entry.off) return -EINVAL;
+    if (bytes == 0 || entry.off >= file.bytes() || bytes > file.bytes() - entry.off) return -EINVAL;
     file.zero(entry.off, bytes, punches);
     return 0;
 }
@@ -167,13 +205,17 @@ ssize_t SimulatedKernel::pread(int fd, std::span<std::byte> to, uint64_t at) {
 ssize_t SimulatedKernel::pwrite(int fd, std::span<const std::byte> from, uint64_t at) {
     SimulatedFile& file = *description(fd).file;
     timeline_.spend(disk.ns_min);
+    int error = 0;
     if (chance(faults.interrupted)) {
         ++interruptions;
-        return random_.one_in(2) ? -EINTR : -EAGAIN;
-    }
-    if (chance(faults.write_error)) {
+        error = random_.one_in(2) ? EINTR : EAGAIN;
+    } else if (chance(faults.write_error)) {
         ++other_failures;
-        return random_.one_in(2) ? -EIO : -ENOSPC;
+        error = write_errno(!random_.one_in(2));
+    }
+    if (error != 0) {
+        note_failure(file, at, from.size(), error);
+        return -error;
     }
     if (at >= file.bytes()) return -EFBIG;
     uint64_t bytes = std::min<uint64_t>(from.size(), file.bytes() - at);

@@ -16,6 +16,7 @@ namespace blkscope::simulation {
 namespace {
 
 constexpr uint64_t kernel_stream = 0x6b65726e;
+constexpr uint64_t errors_stream = 0x6572726f;
 constexpr int descriptor_first = 100;  // no real descriptor has this number
 constexpr unsigned refusals_max = 3;
 constexpr uint8_t link_flags = IOSQE_IO_LINK | IOSQE_IO_HARDLINK;
@@ -31,7 +32,7 @@ hrtime_t ns_of(uint64_t timespec_at) {
 }  // namespace
 
 SimulatedKernel::SimulatedKernel(Timeline& timeline, uint64_t seed)
-    : timeline_(timeline), random_(seed, kernel_stream) {
+    : timeline_(timeline), random_(seed, kernel_stream), errors_(seed, errors_stream) {
     ticks_are_ns = true;
 }
 
@@ -139,6 +140,7 @@ void SimulatedKernel::tear_down(io_uring& ring) {
     RingState& closing = state(ring);
     assert(!closing.removed);
     closing.removed = true;
+    assert(std::ranges::count(closing.files, nullptr) == std::ssize(closing.files));
     closing.wake = nullptr;
     closing.files.clear();
     for (const DescriptionRef& open : descriptors_) {

@@ -54,6 +54,16 @@ struct Disk {
     bool can_zero_range = true;
 };
 
+/// An operation on a file that has failed.
+struct Failure {
+    const SimulatedFile* file = nullptr;
+    bool syncs = false;
+    uint64_t at = 0;
+    uint64_t bytes = 0;
+    int error = 0;
+    hrtime_t when = 0;
+};
+
 class SimulatedKernel final : public Kernel {
   public:
     SimulatedKernel(Timeline& timeline, uint64_t seed);
@@ -85,6 +95,7 @@ class SimulatedKernel final : public Kernel {
     uint64_t sync_failures = 0;
     uint64_t other_failures = 0;
     uint64_t interruptions = 0;
+    std::vector<Failure> failures;  // all of these
 
     // ---- Kernel ----
 
@@ -213,6 +224,7 @@ class SimulatedKernel final : public Kernel {
     int32_t sync_file(Operation& operation);
     int32_t allocate(Operation& operation);
     int32_t file_fault(const Operation& operation);
+    int32_t draw_file_fault(const Operation& operation);
     void wait_for_event(const OperationRef& operation);
     void wait_for_socket(const OperationRef& operation);
     void look_at(const DescriptionRef& on);
@@ -224,8 +236,13 @@ class SimulatedKernel final : public Kernel {
     [[nodiscard]] OperationRef newest_like(const OperationRef& operation) const;
     void cancel(const OperationRef& operation);
 
+    int read_errno();
+    int write_errno(bool fills);
+    void note_failure(const SimulatedFile& file, uint64_t at, uint64_t bytes, int error);
+
     Timeline& timeline_;
     Random random_;
+    Random errors_;  // of its own, so that all else stays as it was
     std::vector<std::unique_ptr<RingState>> rings_;
     std::vector<DescriptionRef> descriptors_;
     // may outlive descriptors

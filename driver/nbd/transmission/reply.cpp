@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
+
+#include "blockdev/ring/planted.hpp"
 
 namespace blkscope::nbd {
 namespace {
@@ -78,7 +81,8 @@ class Heads {
         chunk(on_its_way ? Chunk::error_offset : Chunk::error,
               error_bytes + (on_its_way ? offset_bytes : 0));
         at_ = put(put(at_, static_cast<uint32_t>(error)), uint16_t{0});
-        if (on_its_way) at_ = put(at_, request_.offset + request_.moved());
+        if (!on_its_way) return;
+        at_ = put(at_, request_.offset + (planted("error-at-begin") ? 0 : request_.moved()));
     }
 
     void status(uint32_t count) {
@@ -176,7 +180,8 @@ size_t head_bytes_of(const Extent& extent, ReplyForm form) {
 
 void encode_reply(PendingRequest& request, ReplyForm form) {
     Heads heads(request, form);
-    const Error error = wire_error(request.error);
+    const Error error =
+        wire_error(planted("quota-as-error") && request.error == EDQUOT ? EIO : request.error);
     if (!chunked(request.command, form)) {
         heads.simple(error);
         if (request.command == Command::read && error == Error::none) {

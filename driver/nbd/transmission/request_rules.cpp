@@ -3,6 +3,8 @@
 #include <cassert>
 #include <cerrno>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -31,7 +33,8 @@ uint64_t RequestRules::payload_bytes(const Request& header) const {
 // error from all.
 int RequestRules::refusal(const Request& header) const {
     if (data_bytes(header) > payload_bytes_max) return EINVAL;
-    if (writes(header.type) && read_only) return EPERM;
+    const bool may_trim = planted("read-only-trims") && header.type == Command::trim;
+    if (writes(header.type) && read_only && !may_trim) return EPERM;
     if (const int error = refusal_of_range(header)) return error;
     return refusal_of_flags(header);
 }
