@@ -55,6 +55,9 @@ class Kernel {
     virtual int reserve_files(io_uring& ring, unsigned count) = 0;
     /// Writes `fd` to a place of the table; -1 empties the place.
     virtual int set_file(io_uring& ring, unsigned index, int fd) = 0;
+    /// Gives the table up, and lets go of its files before it returns; waits for operations on them. A kernel
+    /// whose files nobody else opens need not.
+    virtual void drop_files(io_uring& /*ring*/) {}
 
     /// Returns a descriptor whose reads on a ring complete after signal_event(), or -errno.
     virtual int open_event() = 0;

@@ -85,6 +85,7 @@ class LinuxKernel final : public Kernel {
         assert(fd >= -1);
         return io_uring_register_files_update(&ring, index, &fd, 1);
     }
+    void drop_files(io_uring& ring) override { io_uring_unregister_files(&ring); }
     int open_event() override { return or_error(eventfd(0, EFD_CLOEXEC)); }
     void signal_event(int event) override { eventfd_write(event, 1); }
 

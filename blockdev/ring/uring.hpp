@@ -53,6 +53,8 @@ class Uring {
     int add_file(int fd);
     /// Frees the index. The kernel keeps the file open until then. An index of -1 is ignored.
     void remove_file(int index);
+    /// The worker ends: the kernel lets go of all files now, and not some time after the ring's end.
+    void drop_files() { kernel_.drop_files(ring_); }
 
   private:
     Kernel& kernel_;
