@@ -154,6 +154,8 @@ void Client::closed(int64_t result) {
         complain("closed with " + std::to_string(result) + ", " +
                  (disconnected_ ? "after its disconnect" : "before its disconnect"));
     }
+    const bool in_order = disconnected_ && honest() && !may_be_closed_;
+    if (tls_ && in_order && !tls_->was_ended()) complain("the end of its TLS was not told");
     close(false);
 }
 

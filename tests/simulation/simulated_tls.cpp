@@ -124,6 +124,10 @@ uint64_t TlsStream::digest() const {
                               : digest_ ^ static_cast<uint64_t>(SSL_SESSION_get_time(session));
 }
 
+bool TlsStream::was_ended() const {
+    return (SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0;
+}
+
 int64_t TlsStream::outcome(int result, int64_t if_more_is_wanted) {
     if (result > 0) return result;
     const int error = SSL_get_error(ssl_, result);

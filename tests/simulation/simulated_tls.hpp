@@ -70,6 +70,8 @@ class TlsStream {
     void update_keys();
     /// Returns what it did.
     TlsMisuse misuse(TlsMisuse how, Random& random);
+    /// The other end has said that nothing more comes.
+    [[nodiscard]] bool was_ended() const;
     /// A number that depends on all bytes that were sent and received, and on the session's time.
     [[nodiscard]] uint64_t digest() const;
 
