@@ -164,7 +164,9 @@ void Pacing::ended(Buf& buf, hrtime_t now) {
     if (plan.stay.server != model::ServiceModel::no_server) {
         answered -= std::max<hrtime_t>(plan.started - plan.stay.begin, 0);
     }
-    if (buf.op == Buf::Op::flush) flush_end_ = std::max(plan.stay.end, answered);
+    if (buf.op == Buf::Op::flush && !planted("flushes-at-once")) {
+        flush_end_ = std::max(plan.stay.end, answered);
+    }
     if (model_ && plan.planner == model_number_) count(plan, answered, kernel_ns(kernel_, now));
     plan.buf = nullptr;
     plan.until = 0;
@@ -192,7 +194,8 @@ std::optional<hrtime_t> Pacing::hang(Buf& buf, hrtime_t now) {
     plan.stay.server = model::ServiceModel::no_server;
     hung_.push(buf);
     if (!plan.fault->hang_ns) return std::nullopt;
-    plan.until = kernel_ticks(kernel_, kernel_ns(kernel_, now) + *plan.fault->hang_ns);
+    const hrtime_t hang_ns = (planted("hang-twice") ? 2 : 1) * *plan.fault->hang_ns;
+    plan.until = kernel_ticks(kernel_, kernel_ns(kernel_, now) + hang_ns);
     return plan.until;
 }
 

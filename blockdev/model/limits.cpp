@@ -3,6 +3,8 @@
 #include <cassert>
 #include <limits>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope::model {
 
 Limits::Limits(const LimitSpec& spec, hrtime_t now) : spec_(spec), now_(now), admitted_since_(now) {
@@ -84,7 +86,8 @@ std::optional<hrtime_t> Limits::again_at() const {
 
 bool Limits::needs(Buf::Op op, Name name) {
     if (op == Buf::Op::block_status) return false;
-    const bool reading = op == Buf::Op::read || op == Buf::Op::cache;
+    const bool reading =
+        op == Buf::Op::read || (op == Buf::Op::cache && !planted("cache-is-a-write"));
     switch (name) {
         case Name::iops:
             return true;

@@ -14,53 +14,22 @@
 #include "blockdev/device/device.hpp"
 #include "blockdev/device/plan.hpp"
 #include "client.hpp"
-#include "model_obedience.hpp"
-#include "obedience.hpp"
+#include "governor.hpp"
 #include "simulated_kernel.hpp"
 
 namespace blkscope::simulation {
 namespace {
 
 constexpr uint64_t governed_stream = 0x676f7665;
+constexpr uint64_t governed_rare_stream = 0x72617265;
 constexpr uint64_t governed_pages = 32;
+constexpr size_t governed_extents_max = 4;
 constexpr uint64_t governed_blocks_max = 24;
 constexpr uint64_t governed_keys = 4;
 constexpr uint64_t governed_turn_ns_max = 2'000;
-constexpr hrtime_t governed_ms = 1'000'000;
 constexpr hrtime_t governed_us = 1'000;
 // A worker's turn, its messages to others, and its timers.
 constexpr hrtime_t governed_grace_ns = 60 * governed_us;
-
-constexpr KnownModel::Span both(hrtime_t ns) {
-    return {ns, ns};
-}
-
-// By operation: read, write, flush, trim, write_zeroes, cache, block_status.
-constexpr hrtime_t t300 = 300 * governed_us;
-constexpr std::array<KnownModel, 4> known_models{{
-    {"all=const:300us",
-     {both(t300), both(t300), both(t300), both(t300), both(t300), both(t300), both(t300)}},
-    {"read=const:500us,servers=2", {both(500 * governed_us)}, 0, 2},
-    {"write=uniform:100us:400us,flush=const:1ms",
-     {{{}, {100 * governed_us, 400 * governed_us}, both(governed_ms)}}},
-    {"read=const:20us,write=const:30us,per_byte=10ns",
-     {both(20 * governed_us), both(30 * governed_us)},
-     10},
-}};
-
-constexpr std::array governed_limits{
-    "iops=2000",
-    "read_bps=20000000,write_iops=900",
-    "iops=1000:3000:40:5",
-    "iops=3000,unit=4K",
-    "bps=9000000",
-    "iops=2500,write_bps=4000000",
-    "write_iops=700,read_iops=1500,unit=2K",
-};
-// Each error is of one rule.
-constexpr std::array rule_errors{EPERM, EIO, ENOMEM, ENOSPC, EOVERFLOW, ENOTSUP};
-constexpr std::array<std::optional<trace::Op>, 5> rule_ops{
-    trace::Op::read, trace::Op::write, trace::Op::trim, trace::Op::write_zeroes, std::nullopt};
 
 class GovernedLife {
   public:
@@ -92,6 +61,7 @@ class GovernedLife {
     struct Request : Asker {
         GovernedLife* life = nullptr;
         Connection* connection = nullptr;
+        std::array<Extent, governed_extents_max> extent_room;
 
         [[nodiscard]] bool wanted() const override { return connection->wanted; }
         [[nodiscard]] bool orphaned() override { return connection->lost; }
@@ -107,13 +77,7 @@ class GovernedLife {
     void plan_phase();
     void run_until_quiet();
     void change_one();
-    void change_model();
-    void change_limits(bool of_clients);
-    void add_rule();
-    [[nodiscard]] KnownRule draw_rule();
-    void remove_rules(size_t first, size_t last);
-    void note_hits();
-    Setting& note_change();
+    void make_rare(Request& request);
     static void done(Buf& buf);
     void judge(Request& request);
     void check_quiet();
@@ -126,6 +90,7 @@ class GovernedLife {
     Timeline timeline_;
     Judge judge_;
     Random random_;
+    Random rare_;
     SimulatedKernel kernel_;
     Oracle oracle_;
     const Cuts& cuts_;
@@ -133,9 +98,7 @@ class GovernedLife {
     std::unique_ptr<Device> device_;
     std::vector<std::unique_ptr<Connection>> connections_;
     std::vector<std::unique_ptr<Request>> requests_;  // under way
-    Chronicle chronicle_;
-    size_t errors_ = 0;    // of rules so far
-    hrtime_t delays_ = 0;  // of rules so far
+    Governor governor_{timeline_, judge_};
     uint64_t done_ = 0;
     uint64_t unwanted_ = 0;  // requests that are served for nobody, and that no rule lets hang
     StartOrder order_ = StartOrder::arrival;
@@ -143,6 +106,7 @@ class GovernedLife {
 
 GovernedLife::GovernedLife(uint64_t seed, const Cuts& cuts)
     : random_(seed, governed_stream),
+      rare_(seed, governed_rare_stream),
       kernel_(timeline_, seed),
       oracle_(std::vector<std::byte>(governed_pages * page_bytes)),
       cuts_(cuts) {
@@ -171,7 +135,7 @@ GovernedLife::GovernedLife(uint64_t seed, const Cuts& cuts)
         party->ring->unlock();
         wait(*party);
     }
-    chronicle_.settings.push_back({.since = timeline_.now(), .depth = depth});
+    governor_.begin(depth);
 }
 
 // After a failure the objects cannot be destroyed in order.
@@ -235,13 +199,22 @@ void GovernedLife::send() {
     request->life = this;
     request->connection = &connection;
     request->client = connection.client;
-    request->draw(random_, oracle_, timeline_.now(), governed_blocks_max);
+    request->choose(random_, oracle_.bytes(), governed_blocks_max);
+    make_rare(*request);
+    request->begin(oracle_, timeline_.now());
     request->iodone = done;
     ++connection.out;
     Buf& buf = *request;
     requests_.push_back(std::move(request));
     device_->strategy(buf, lane_of(*connection.party));
     wait(*connection.party);
+}
+
+/// Some reads are requests that move no data.
+void GovernedLife::make_rare(Request& request) {
+    if (request.op != Buf::Op::read || !rare_.one_in(4)) return;
+    request.op = rare_.one_in(2) ? Buf::Op::cache : Buf::Op::block_status;
+    if (request.op == Buf::Op::block_status) request.extents = ExtentList(request.extent_room);
 }
 
 void GovernedLife::done(Buf& buf) {
@@ -255,17 +228,8 @@ void GovernedLife::judge(Request& request) {
     complain(request.judge(oracle_, timeline_.now()));
     ++done_;
     --request.connection->out;
-    chronicle_.requests.push_back(
-        {.queued = request.queued,
-         .started = request.started,
-         .finished = request.finished,
-         .drawn_ns = request.drawn_ns,
-         .offset = request.offset,
-         .bytes = request.bcount,
-         .client = static_cast<uint32_t>(request.client == nullptr ? 0 : request.connection->key),
-         .error = static_cast<uint16_t>(request.error),
-         .op = static_cast<trace::Op>(request.op),
-         .flags = request.fua ? trace::flag::fua : uint8_t{0}});
+    governor_.record(
+        request, static_cast<uint32_t>(request.client == nullptr ? 0 : request.connection->key));
     const auto found =
         std::ranges::find_if(requests_, [&](const auto& each) { return each.get() == &request; });
     assert(found != requests_.end());
@@ -275,113 +239,28 @@ void GovernedLife::judge(Request& request) {
 
 // ---- Changes ----
 
-Setting& GovernedLife::note_change() {
-    Setting setting = chronicle_.settings.back();
-    setting.since = timeline_.now();
-    return chronicle_.settings.emplace_back(std::move(setting));
-}
-
-void GovernedLife::change_model() {
-    const uint64_t which = random_.below(known_models.size() + 1);
-    Setting& setting = note_change();
-    setting.model_since = setting.since;
-    setting.model = which < known_models.size() ? &known_models[which] : nullptr;
-    if (setting.model == nullptr) return device_->set_model(std::nullopt);
-    device_->set_model(model::ModelSpec::parse(setting.model->text, {}));
-}
-
-void GovernedLife::change_limits(bool of_clients) {
-    const uint64_t which = random_.below(governed_limits.size() + 2);
-    std::optional<model::LimitSpec> limits;
-    if (which < governed_limits.size()) limits = model::LimitSpec::parse(governed_limits[which]);
-    Setting& setting = note_change();
-    (of_clients ? setting.client_limits : setting.limits) = limits;
-    (of_clients ? setting.client_limits_since : setting.limits_since) = setting.since;
-    of_clients ? device_->set_client_limits(limits) : device_->set_limits(limits);
-}
-
-KnownRule GovernedLife::draw_rule() {
-    KnownRule rule;
-    rule.op = rule_ops[random_.below(rule_ops.size())];
-    const uint64_t kind = random_.below(5);
-    if (kind < 2 && errors_ < rule_errors.size()) {
-        rule.kind = KnownRule::Kind::error;
-        rule.error = rule_errors[errors_++];
-    } else if (kind == 2) {
-        rule.kind = KnownRule::Kind::delay;
-        rule.ns = 2 * draw_ns_max * ++delays_;
-    } else {
-        rule.kind = KnownRule::Kind::hang;
-        if (!rule.op) rule.op = trace::Op::read;  // gathered flushes seem to hang
-        if (random_.one_in(2))
-            rule.ns = static_cast<hrtime_t>(random_.between(1, 30)) * governed_ms;
-    }
-    if (random_.one_in(3)) {
-        const uint64_t sectors = oracle_.bytes() / Oracle::block_bytes;
-        const uint64_t first = random_.below(sectors);
-        rule.sectors.emplace(first, std::min(sectors - 1, first + random_.below(sectors / 2)));
-    }
-    if (random_.one_in(3)) rule.chance = random_.between(2, 5);
-    if (random_.one_in(3)) rule.after = random_.between(1, 9);
-    if (random_.one_in(3)) rule.every = random_.between(2, 4);
-    if (rule.kind == KnownRule::Kind::hang || random_.one_in(2)) rule.count = random_.between(1, 5);
-    if (random_.one_in(4)) rule.lasts = static_cast<hrtime_t>(random_.between(1, 20)) * governed_ms;
-    return rule;
-}
-
-void GovernedLife::add_rule() {
-    KnownRule rule = draw_rule();
-    rule.added = timeline_.now();
-    rule.id = device_->add_fault(model::FaultRule::parse(rule.text(), oracle_.bytes(), {}));
-    chronicle_.rules.push_back(rule);
-}
-
-void GovernedLife::note_hits() {
-    for (const auto& entry : device_->faults()) {
-        const auto found = std::ranges::find(chronicle_.rules, entry.id, &KnownRule::id);
-        assert(found != chronicle_.rules.end());
-        found->hits = entry.hits;
-    }
-}
-
-/// Removes rules by their places in the chronicle; those that are there.
-void GovernedLife::remove_rules(size_t first, size_t last) {
-    note_hits();
-    for (size_t i = first; i < last; ++i) {
-        KnownRule& rule = chronicle_.rules[i];
-        if (rule.removed <= timeline_.now()) continue;
-        rule.removed = timeline_.now();
-        if (!device_->remove_fault(rule.id)) judge_.fail("a rule is gone: " + rule.text());
-    }
-    if (!device_->faults().empty() && first == 0 && last == chronicle_.rules.size()) {
-        judge_.fail("a rule is left that was removed");
-    }
-}
-
 void GovernedLife::change_one() {
     switch (random_.below(10)) {
         case 0:
         case 1:
-            return change_model();
+            return governor_.change_model(*device_, random_);
         case 2:
         case 3:
-            return change_limits(false);
+            return governor_.change_limits(*device_, random_, false);
         case 4:
-            return change_limits(true);
-        case 5: {
-            Setting& setting = note_change();
-            setting.depth = static_cast<uint32_t>(random_.between(1, 9));
-            return device_->set_queue_depth(setting.depth);
-        }
+            return governor_.change_limits(*device_, random_, true);
+        case 5:
+            return governor_.change_depth(*device_, random_);
         case 6:
-            return device_->set_order(random_.one_in(2) ? StartOrder::fair : StartOrder::arrival);
+            return governor_.change_order(*device_, random_);
         case 7: {
-            if (chronicle_.rules.empty()) return add_rule();
-            const size_t which = random_.below(chronicle_.rules.size());
-            return remove_rules(which, which + 1);
+            const size_t rules = governor_.chronicle().rules.size();
+            if (rules == 0) return governor_.add_rule(*device_, random_);
+            const size_t which = random_.below(rules);
+            return governor_.remove_rules(*device_, which, which + 1);
         }
         default:
-            return add_rule();
+            return governor_.add_rule(*device_, random_);
     }
 }
 
@@ -411,9 +290,9 @@ void GovernedLife::run_until_quiet() {
 // Nothing happens any more. So only requests hang that no time ends, and others wait behind these.
 void GovernedLife::check_quiet() {
     if (judge_.failed()) return;
-    note_hits();
+    governor_.note_hits(*device_);
     uint64_t hung = 0;
-    for (const KnownRule& rule : chronicle_.rules) {
+    for (const KnownRule& rule : governor_.chronicle().rules) {
         const bool holds = rule.kind == KnownRule::Kind::hang && rule.ns == 0;
         if (holds && rule.removed > timeline_.now()) hung += rule.hits - rule.ended;
     }
@@ -423,7 +302,7 @@ void GovernedLife::check_quiet() {
         judge_.fail(std::to_string(running) + " requests run in a quiet device, of which " +
                     std::to_string(hung) + " should hang");
     }
-    if (running < requests_.size() && running < chronicle_.settings.back().depth) {
+    if (running < requests_.size() && running < governor_.chronicle().settings.back().depth) {
         judge_.fail("requests wait in a quiet device with a free place");
     }
 }
@@ -432,8 +311,8 @@ void GovernedLife::check_quiet() {
 KnownRule& GovernedLife::rule_of(const Request& request) {
     assert(request.plan != nullptr && request.plan->fault);
     const auto found =
-        std::ranges::find(chronicle_.rules, request.plan->fault->rule, &KnownRule::id);
-    assert(found != chronicle_.rules.end());
+        std::ranges::find(governor_.chronicle().rules, request.plan->fault->rule, &KnownRule::id);
+    assert(found != governor_.chronicle().rules.end());
     return *found;
 }
 
@@ -449,14 +328,14 @@ void GovernedLife::end_client() {
         if (ends && request->runs()) ++rule_of(*request).ended;
         if (request->connection == &chosen && !ends) ++unwanted_;
     }
-    const size_t before = chronicle_.requests.size();
+    const size_t before = governor_.chronicle().requests.size();
     device_->abandon(lane_of(*chosen.party));
     wait(*chosen.party);
     run_until_quiet();
     if (judge_.failed()) return;
     size_t unserved = 0;
-    for (size_t i = before; i < chronicle_.requests.size(); ++i) {
-        unserved += chronicle_.requests[i].error == ESHUTDOWN ? 1 : 0;
+    for (size_t i = before; i < governor_.chronicle().requests.size(); ++i) {
+        unserved += governor_.chronicle().requests[i].error == ESHUTDOWN ? 1 : 0;
     }
     if (unserved != ending.size()) {
         judge_.fail(std::to_string(ending.size()) +
@@ -473,14 +352,10 @@ void GovernedLife::release() {
             end_client();
             break;
         case 1:
-            note_hits();
-            for (KnownRule& rule : chronicle_.rules) {
-                rule.removed = std::min(rule.removed, timeline_.now());
-            }
-            device_->clear_faults();
+            governor_.clear_rules(*device_);
             break;
         case 2:
-            remove_rules(0, chronicle_.rules.size());
+            governor_.remove_all_rules(*device_);
             break;
         default:
             return;  // they go on into the next phase
@@ -494,10 +369,7 @@ void GovernedLife::complain(const std::string& wrong) {
 }
 
 void GovernedLife::check() {
-    complain(check_obedience(chronicle_.settings, chronicle_.requests));
-    complain(check_idle(chronicle_.settings, chronicle_.requests, governed_grace_ns));
-    complain(check_models(chronicle_, governed_grace_ns));
-    complain(check_rules(chronicle_));
+    governor_.check({.wake_ns = governed_grace_ns});
     const kstat_io_t& io = device_->io();
     if (io.wcnt != 0 || io.rcnt != 0) judge_.fail("a queue is not empty at the end");
 }
@@ -510,19 +382,22 @@ Outcome GovernedLife::run() {
         check_quiet();
         release();
         close_connections();
+        if (!cuts_.no_changes && rare_.one_in(3)) {  // also of clients that are not there
+            governor_.change_limits(*device_, rare_, true);
+        }
         run_until_quiet();
     }
     if (!judge_.failed()) {
-        remove_rules(0, chronicle_.rules.size());
+        governor_.remove_all_rules(*device_);
         run_until_quiet();
         if (!requests_.empty()) judge_.fail("requests are left though no rule is");
         close_connections();
     }
     if (!judge_.failed()) check();
-    const std::string plan = "governed, " + std::to_string(parties_.size()) + " rings, " +
-                             std::to_string(phases) + " phases, " +
-                             std::to_string(chronicle_.settings.size() - 1) + " settings, " +
-                             std::to_string(chronicle_.rules.size()) + " rules";
+    const std::string plan =
+        "governed, " + std::to_string(parties_.size()) + " rings, " + std::to_string(phases) +
+        " phases, " + std::to_string(governor_.chronicle().settings.size() - 1) + " settings, " +
+        std::to_string(governor_.chronicle().rules.size()) + " rules";
     if (!judge_.failed()) {
         for (auto& party : parties_) party->lane.reset();
         device_.reset();

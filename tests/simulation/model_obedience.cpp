@@ -79,10 +79,19 @@ bool may_have_drawn(const Chronicle& chronicle, const Setting& setting, const Re
            });
 }
 
-bool may_have_hung(const Chronicle& chronicle, const Request& request) {
-    return std::ranges::any_of(chronicle.rules, [&](const KnownRule& rule) {
-        return rule.kind == KnownRule::Kind::hang && may_strike(rule, request);
-    });
+/// When a request goes on that the rule lets hang, unless its client ends before.
+hrtime_t hangs_until(const KnownRule& rule, const Request& request) {
+    return rule.ns > 0 ? std::min(request.started + rule.ns, rule.removed) : rule.removed;
+}
+
+/// When the request has gone on at the latest, if one of the rules has let it hang; else its start.
+hrtime_t last_held(const Chronicle& chronicle, const Request& request) {
+    hrtime_t last = request.started;
+    for (const KnownRule& rule : chronicle.rules) {
+        if (rule.kind != KnownRule::Kind::hang || !may_strike(rule, request)) continue;
+        last = std::max(last, hangs_until(rule, request));
+    }
+    return last;
 }
 
 // A request that ended early, with its client, keeps its server until its planned end.
@@ -95,7 +104,8 @@ hrtime_t server_kept(const Chronicle& chronicle, hrtime_t when) {
     return kept;
 }
 
-std::string check_service(const Chronicle& chronicle, const Request& request, hrtime_t grace) {
+std::string check_service(const Chronicle& chronicle, const Request& request,
+                          const Graces& graces) {
     const Setting* const setting = setting_at(chronicle.settings, request.started);
     if (setting == nullptr || request.error == ESHUTDOWN) return {};
     const auto drawn = static_cast<hrtime_t>(request.drawn_ns);
@@ -103,13 +113,16 @@ std::string check_service(const Chronicle& chronicle, const Request& request, hr
         return "drawn " + std::to_string(drawn) + " ns for a " + describe(request);
     }
     const hrtime_t served = request.finished - request.started;
+    const hrtime_t grace = graces.wake_ns;
     if (served + grace < drawn || request.finished - request.queued < drawn) {
         return "served for " + std::to_string(served) + " ns, not for " + std::to_string(drawn) +
                ", a " + describe(request);
     }
+    if (!graces.storage_is_fast) return {};
     const bool has_line = setting->model != nullptr && setting->model->servers > 0;
-    if (has_line || request.op == Op::flush || may_have_hung(chronicle, request)) return {};
-    if (served <= drawn + grace + server_kept(chronicle, request.started)) return {};
+    if (has_line || request.op == Op::flush) return {};
+    const hrtime_t held = last_held(chronicle, request) - request.started;
+    if (served <= held + drawn + grace + server_kept(chronicle, request.started)) return {};
     return "served for " + std::to_string(served) + " ns, not for " + std::to_string(drawn) +
            ", a " + describe(request);
 }
@@ -130,7 +143,49 @@ std::string check_servers(const KnownModel& model, hrtime_t since, uint32_t dept
     return {};
 }
 
-std::string check_all_servers(const Chronicle& chronicle) {
+// The servers of a line take the requests in the order of their starts. So each ends when it does with servers that
+// are never idle and take them at their starts, or earlier.
+std::string check_line(const Chronicle& chronicle, const KnownModel& model, hrtime_t since,
+                       std::vector<Request> requests, hrtime_t grace) {
+    if (model.servers == 0) return {};
+    hrtime_t free_at = since;  // a new model's servers may be taken
+    for (const Request& request : chronicle.requests) {
+        if (request.started <= since && request.finished > since) {
+            free_at = std::max<hrtime_t>(free_at, request.finished);
+        }
+    }
+    std::vector<hrtime_t> servers(model.servers, free_at);
+    std::ranges::stable_sort(requests, {}, &Request::started);
+    for (const Request& request : requests) {
+        hrtime_t& first = *std::ranges::min_element(servers);
+        const hrtime_t begin = std::max<hrtime_t>(first, request.started);
+        first = begin + static_cast<hrtime_t>(request.drawn_ns);
+        if (request.error == ESHUTDOWN) continue;
+        if (request.finished <= std::max(first, last_held(chronicle, request)) + grace) continue;
+        return "ended " + std::to_string(request.finished - first) +
+               " ns after the servers could have served it, a " + describe(request);
+    }
+    return {};
+}
+
+// A device has one flush at a time. Those that it serves together draw once.
+std::string check_flushes(const Chronicle& chronicle, hrtime_t grace) {
+    std::vector<Request> flushes;
+    for (const Request& request : chronicle.requests) {
+        if (request.op != Op::flush || request.drawn_ns == 0) continue;
+        if (request.error != ESHUTDOWN) flushes.push_back(request);
+    }
+    std::ranges::sort(flushes, {}, &Request::finished);
+    for (size_t i = 1; i < flushes.size(); ++i) {
+        const hrtime_t between = flushes[i].finished - flushes[i - 1].finished;
+        if (between + grace >= static_cast<hrtime_t>(flushes[i].drawn_ns)) continue;
+        return "two flushes at a time: " + std::to_string(between) +
+               " ns after another one ended a " + describe(flushes[i]);
+    }
+    return {};
+}
+
+std::string check_all_servers(const Chronicle& chronicle, const Graces& graces) {
     const auto& settings = chronicle.settings;
     for (size_t i = 0; i < settings.size(); ++i) {
         const Setting& first = settings[i];
@@ -146,13 +201,17 @@ std::string check_all_servers(const Chronicle& chronicle) {
             depth = std::max(depth, later.depth);
         }
         std::vector<Request> served;
+        std::vector<Request> in_line;
         for (const Request& request : chronicle.requests) {
             const bool by_it = request.started > first.since && request.started < until;
-            if (by_it && first.model->has(request.op) && request.error != ESHUTDOWN) {
-                served.push_back(request);
-            }
+            if (!by_it || request.drawn_ns == 0 || !first.model->has(request.op)) continue;
+            in_line.push_back(request);
+            if (request.error != ESHUTDOWN) served.push_back(request);
         }
-        const std::string wrong = check_servers(*first.model, first.since, depth, served);
+        std::string wrong = check_servers(*first.model, first.since, depth, served);
+        if (wrong.empty() && graces.storage_is_fast) {
+            wrong = check_line(chronicle, *first.model, first.since, in_line, graces.wake_ns);
+        }
         if (!wrong.empty()) return wrong;
     }
     return {};
@@ -211,9 +270,22 @@ std::string check_hits(const KnownRule& rule, const Reached& reached) {
            std::to_string(reached.least) + " to " + std::to_string(reached.most) + " requests";
 }
 
+// As many requests as it has struck were held for as long as it says, or until their client ended.
+std::string check_hung(const Chronicle& chronicle, const KnownRule& rule) {
+    uint64_t held = 0;
+    for (const Request& request : chronicle.requests) {
+        if (!may_strike(rule, request) || request.started == 0) continue;
+        const bool long_enough = request.finished >= hangs_until(rule, request);
+        if (long_enough || request.error == ESHUTDOWN) ++held;
+    }
+    if (held + chronicle.unwanted >= rule.hits) return {};
+    return "the rule " + rule.text() + " has struck " + std::to_string(rule.hits) +
+           " times, but only " + std::to_string(held) + " requests were held for that long";
+}
+
 // The flushes that another one serves share its error, and are not struck.
 std::string check_marks(const Chronicle& chronicle, const KnownRule& rule) {
-    if (rule.kind == KnownRule::Kind::hang) return {};
+    if (rule.kind == KnownRule::Kind::hang) return check_hung(chronicle, rule);
     uint64_t struck = 0;
     uint64_t flushes = 0;
     for (const Request& request : chronicle.requests) {
@@ -264,6 +336,7 @@ std::string KnownRule::text() const {
 }
 
 bool KnownRule::concerns(const Request& request) const {
+    if (request.op == Op::cache || request.op == Op::block_status) return false;
     if (op && *op != request.op) return false;
     if (!sectors) return true;
     if (request.op == Op::flush || request.bytes == 0) return false;
@@ -271,13 +344,18 @@ bool KnownRule::concerns(const Request& request) const {
            request.offset + request.bytes > sectors->first * sector;
 }
 
-std::string check_models(const Chronicle& chronicle, hrtime_t grace) {
+uint32_t Chronicle::depth_max() const {
+    return std::ranges::max(settings, {}, &Setting::depth).depth;
+}
+
+std::string check_models(const Chronicle& chronicle, const Graces& graces) {
     for (const Request& request : chronicle.requests) {
         if (request.started == 0) continue;
-        const std::string wrong = check_service(chronicle, request, grace);
+        const std::string wrong = check_service(chronicle, request, graces);
         if (!wrong.empty()) return wrong;
     }
-    return check_all_servers(chronicle);
+    const std::string wrong = check_flushes(chronicle, graces.wake_ns);
+    return wrong.empty() ? check_all_servers(chronicle, graces) : wrong;
 }
 
 std::string check_rules(const Chronicle& chronicle) {

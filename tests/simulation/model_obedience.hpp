@@ -78,10 +78,19 @@ struct Chronicle {
     std::vector<Setting> settings;         // by their time
     std::vector<KnownRule> rules;          // in the order in which they were added
     std::vector<trace::Request> requests;  // in any order
+    uint64_t unwanted = 0;  // of them: served, but their client had gone; these never hang
+
+    /// Requests of a depth that was lowered may still run.
+    [[nodiscard]] uint32_t depth_max() const;
 };
 
-/// A request may be served for `grace` longer than it drew.
-std::string check_models(const Chronicle& chronicle, hrtime_t grace);
+/// By how much times may differ from those of the models.
+struct Graces {
+    hrtime_t wake_ns = 0;         // a worker's turn, its messages to others, and its timers
+    bool storage_is_fast = true;  // it takes no longer than that
+};
+
+std::string check_models(const Chronicle& chronicle, const Graces& graces);
 std::string check_rules(const Chronicle& chronicle);
 
 }  // namespace blkscope::simulation

@@ -56,6 +56,24 @@ std::string check_depth(std::span<const Setting> settings, std::span<const Reque
     return {};
 }
 
+// A client's requests of one operation wait for the same buckets, so none overtakes another. A change may put some that
+// wait into another line. `requests` by their start.
+std::string check_order(std::span<const Setting> settings, std::span<const Request> requests) {
+    std::map<std::pair<uint32_t, Op>, hrtime_t> latest;  // that was queued
+    for (const Request& request : requests) {
+        if (!takes_a_place(request)) continue;
+        hrtime_t& queued = latest[{request.client, request.op}];
+        const auto change = std::ranges::lower_bound(settings, request.queued, {}, &Setting::since);
+        const bool moved = change != settings.end() && change->since <= request.started;
+        if (request.queued < queued && !moved) {
+            return "a request started that was queued at " + std::to_string(request.queued) +
+                   ", after one of its client that was queued at " + std::to_string(queued);
+        }
+        queued = std::max<hrtime_t>(queued, request.queued);
+    }
+    return {};
+}
+
 // The operations of each name, as the manual page lists them.
 bool concerns(LimitSpec::Name name, Op op) {
     if (op == Op::block_status) return false;
@@ -327,8 +345,9 @@ std::vector<Happening> happenings(std::span<const Setting> settings,
 std::string check_obedience(std::span<const Setting> settings, std::vector<Request> requests) {
     assert(std::ranges::is_sorted(settings, {}, &Setting::since));
     std::ranges::stable_sort(requests, {}, &Request::started);
-    const std::string deep = check_depth(settings, requests);
-    return deep.empty() ? check_limits(settings, requests) : deep;
+    std::string wrong = check_depth(settings, requests);
+    if (wrong.empty()) wrong = check_order(settings, requests);
+    return wrong.empty() ? check_limits(settings, requests) : wrong;
 }
 
 std::string check_idle(std::span<const Setting> settings, std::span<const Request> requests,

@@ -13,6 +13,7 @@
 #include "blockdev/device/device.hpp"
 #include "client.hpp"
 #include "driver/nbd/client/upstream_backing.hpp"
+#include "governor.hpp"
 #include "other_server.hpp"
 #include "simulated_dialer.hpp"
 #include "simulated_kernel.hpp"
@@ -27,12 +28,15 @@ constexpr uint64_t trouble_stream = 0x74726f75;
 constexpr uint64_t wire_stream = 0x77697265;
 constexpr uint64_t connections_stream = 0x636f6e6e;
 constexpr uint64_t terms_stream = 0x7465726d;
+constexpr uint64_t govern_stream = 0x676f7665;
 constexpr unsigned upstream_ring_entries = 64;
 constexpr uint64_t upstream_turn_ns_max = 3'000;
 constexpr hrtime_t us_ns = 1'000;
 constexpr hrtime_t ms_ns = 1'000'000;
 constexpr hrtime_t second_ns = 1'000'000'000;
 constexpr uint64_t upstream_blocks_max = 24;
+constexpr hrtime_t upstream_wake_ns = 60 * us_ns;
+constexpr hrtime_t changes_ns_max = second_ns;
 constexpr hrtime_t delivery_ns = ms_ns;  // from the backing's answer to its session
 
 hrtime_t draw_ns(Random& random, hrtime_t least, hrtime_t most) {
@@ -105,6 +109,9 @@ class UpstreamLife {
     [[nodiscard]] bool has_pieces_out() const;
     [[nodiscard]] hrtime_t wait_allowed(const Member& member) const;
     void check_waits();
+    void govern(OtherPlan& plan);
+    void plan_changes();
+    void change_one();
     void plan_trouble();
     void make_trouble();
     void stop();
@@ -133,6 +140,10 @@ class UpstreamLife {
     std::vector<Member*> ready_;
     Stays stays_;
     unsigned out_ = 0;
+    Random govern_random_;
+    Governor governor_{timeline_, judge_};
+    unsigned changes_ = 0;   // of the device's settings
+    bool models_ = false;    // among them; then there are no troubles
     unsigned troubles_ = 0;  // to come
     bool forgets_ = false;   // restarts may lose the memory
     bool changed_ = false;   // the server has another size
@@ -153,7 +164,8 @@ UpstreamLife::UpstreamLife(uint64_t seed, const Cuts& cuts)
       resends_(!random_.one_in(5)),
       connections_(draw_connections(Random(seed, connections_stream))),
       kernel_(timeline_, seed),
-      terms_random_(seed, terms_stream) {
+      terms_random_(seed, terms_stream),
+      govern_random_(seed, govern_stream) {
     if (!cuts.no_faults && random_.one_in(2)) {
         kernel_.faults.short_transfer = random_.between(2, 20);
         kernel_.faults.interrupted = random_.between(5, 100);
@@ -168,6 +180,7 @@ UpstreamLife::UpstreamLife(uint64_t seed, const Cuts& cuts)
     plan.silent_ns = timeout_ns_ + second_ns;
     plan.silent_one_in = random_.one_in(3) ? random_.between(20, 100) : 0;
     draw_terms(plan, seed);
+    if (!cuts.no_changes) govern(plan);
     server_ = std::make_unique<OtherServer>(timeline_, judge_, Random(seed, server_stream), plan);
     server_->check_request = [this](const nbd::Request& request, size_t under_way) {
         return check_request(request, under_way);
@@ -185,6 +198,7 @@ UpstreamLife::UpstreamLife(uint64_t seed, const Cuts& cuts)
     static constexpr uint32_t depths[] = {2, 8, 64};
     device_ = std::make_unique<Device>(*ring_, std::move(backing), std::nullopt,
                                        DeviceOptions{.queue_depth = depths[random_.below(3)]});
+    governor_.begin(device_->queue_depth());
     make_places(cuts);
 }
 
@@ -214,13 +228,17 @@ void UpstreamLife::make_places(const Cuts& cuts) {
         }
     }
     // A request waits for those before it, a flush also for the flush under way.
-    const auto turns = static_cast<hrtime_t>(members / device_->queue_depth() + 2);
+    const auto turns =
+        static_cast<hrtime_t>((changes_ > 0 ? members : members / device_->queue_depth()) + 2);
     wait_ns_max_ = turns * (2 * timeout_ns_ + 2 * second_ns);
     plan_ = "upstream, " + std::to_string(oracle_->bytes() / page_bytes) + " pages, depth " +
             std::to_string(device_->queue_depth()) + ", " + std::to_string(members) +
             " requesters in " + std::to_string(places_.size()) + " sessions, " +
             std::to_string(connections_) + " connections, " + std::to_string(troubles_) +
             " troubles" + (resends_ ? "" : ", no resends");
+    if (changes_ > 0) {
+        plan_ += ", " + std::to_string(changes_) + " changes" + (models_ ? " with models" : "");
+    }
     if (wide_) plan_ += "; " + server_->terms().describe();
 }
 
@@ -313,7 +331,10 @@ void UpstreamLife::judge(Member& member) {
     // A request of parts of blocks never enters the device.
     const bool entered = member.offset % device_->backing().block_bytes() == 0 &&
                          member.bcount % device_->backing().block_bytes() == 0;
-    if (entered) complain(stays_.add(member, 0));
+    if (entered) {
+        complain(stays_.add(member, 0));
+        governor_.record(member, 0);
+    }
     complain(member.judge(*oracle_, timeline_.now()));
     if (member.error == 0)
         complain(member.check_lists(server_->terms(), *oracle_, timeline_.now()));
@@ -329,7 +350,8 @@ void UpstreamLife::judge(Member& member) {
 
 // What the other server gets is a request of one of our requesters, or a piece of it.
 std::string UpstreamLife::check_request(const nbd::Request& request, size_t under_way) const {
-    if (under_way > device_->queue_depth()) return "more requests than the device's depth";
+    if (under_way > governor_.chronicle().depth_max())
+        return "more requests than the device's depth";
     for (const auto& place : places_) {
         for (const auto& member : place->members) {
             if (member->out && is_piece_of(server_->terms(), request, member->asked())) return {};
@@ -435,6 +457,41 @@ void UpstreamLife::check_waits() {
     }
 }
 
+// ---- Changes of the device's settings ----
+
+// A model holds answers back that the other server has given. So what a lost connection has lost is known only
+// without models.
+void UpstreamLife::govern(OtherPlan& plan) {
+    if (!govern_random_.one_in(2)) return;
+    changes_ = static_cast<unsigned>(govern_random_.between(1, 8));
+    models_ = govern_random_.one_in(3);
+    if (!models_) return;
+    troubles_ = 0;
+    plan.silent_one_in = plan.terms.wrong_cookie_one_in = 0;
+}
+
+void UpstreamLife::plan_changes() {
+    for (unsigned i = 0; i < changes_; ++i) {
+        timeline_.after(draw_ns(govern_random_, 1, changes_ns_max), [this] { change_one(); });
+    }
+}
+
+void UpstreamLife::change_one() {
+    if (judge_.failed()) return;
+    switch (govern_random_.below(models_ ? 6 : 3)) {
+        case 0:
+            return governor_.change_depth(*device_, govern_random_);
+        case 3:
+            return governor_.change_model(*device_, govern_random_);
+        case 4:
+            return governor_.add_delay(*device_, govern_random_);
+        case 5:
+            return governor_.remove_all_rules(*device_);
+        default:
+            return governor_.change_limits(*device_, govern_random_, false);
+    }
+}
+
 // ---- Troubles ----
 
 void UpstreamLife::plan_trouble() {
@@ -506,6 +563,7 @@ void UpstreamLife::restart(bool keeps_memory) {
 Outcome UpstreamLife::run() {
     drive();
     plan_trouble();
+    plan_changes();
     if (flushes_end_ns_ > 0) {
         timeline_.after(flushes_end_ns_, [this] { server_->refuse_flushes(nbd::Error::enospc); });
     }
@@ -529,6 +587,8 @@ Outcome UpstreamLife::run() {
 
 // The other server ends once more, and all that was promised must be on its disk.
 void UpstreamLife::end() {
+    governor_.note_hits(*device_);
+    governor_.check({.wake_ns = upstream_wake_ns, .storage_is_fast = false});
     complain(stays_.check(device_->io()));
     if (!changed_) {
         server_->restart(false, 1);
