@@ -51,13 +51,11 @@ class Kernel {
     virtual int submit(io_uring& ring, unsigned wait_for, hrtime_t ns_max) = 0;
     /// Moves completions that the kernel holds back into the completion queue, without sleeping.
     virtual int take_completions(io_uring& ring) = 0;
-    /// Reserves `count` places in the ring's table of files.
+    /// Reserves `count` places in the ring's table of files. 0 gives the table up: waits for the operations on
+    /// its files, and lets go of them before it returns.
     virtual int reserve_files(io_uring& ring, unsigned count) = 0;
     /// Writes `fd` to a place of the table; -1 empties the place.
     virtual int set_file(io_uring& ring, unsigned index, int fd) = 0;
-    /// Gives the table up, and lets go of its files before it returns; waits for operations on them. A kernel
-    /// whose files nobody else opens need not.
-    virtual void drop_files(io_uring& /*ring*/) {}
 
     /// Returns a descriptor whose reads on a ring complete after signal_event(), or -errno.
     virtual int open_event() = 0;

@@ -79,13 +79,13 @@ class LinuxKernel final : public Kernel {
     int submit(io_uring& ring, unsigned wait_for, hrtime_t ns_max) override;
     int take_completions(io_uring& ring) override { return io_uring_get_events(&ring); }
     int reserve_files(io_uring& ring, unsigned count) override {
-        return io_uring_register_files_sparse(&ring, count);
+        return count > 0 ? io_uring_register_files_sparse(&ring, count)
+                         : io_uring_unregister_files(&ring);
     }
     int set_file(io_uring& ring, unsigned index, int fd) override {
         assert(fd >= -1);
         return io_uring_register_files_update(&ring, index, &fd, 1);
     }
-    void drop_files(io_uring& ring) override { io_uring_unregister_files(&ring); }
     int open_event() override { return or_error(eventfd(0, EFD_CLOEXEC)); }
     void signal_event(int event) override { eventfd_write(event, 1); }
 

@@ -54,7 +54,7 @@ class Uring {
     /// Frees the index. The kernel keeps the file open until then. An index of -1 is ignored.
     void remove_file(int index);
     /// The worker ends: the kernel lets go of all files now, and not some time after the ring's end.
-    void drop_files() { kernel_.drop_files(ring_); }
+    void drop_files() { kernel_.reserve_files(ring_, 0); }
 
   private:
     Kernel& kernel_;

@@ -21,7 +21,6 @@ class DelegatingKernel : public Kernel {
     int set_file(io_uring& ring, unsigned index, int fd) override {
         return linux_.set_file(ring, index, fd);
     }
-    void drop_files(io_uring& ring) override { linux_.drop_files(ring); }
     int open_event() override { return linux_.open_event(); }
     void signal_event(int event) override { linux_.signal_event(event); }
 
