@@ -54,6 +54,7 @@ class ClientStats {
 
     /// The first request lacked tokens of the client's own limits for so long.
     void lacked_tokens(uint64_t ns) { publish(limited_ns_, limited_ns_ + ns); }
+    [[nodiscard]] uint64_t limited_ns() const { return limited_ns_; }
 
     /// Adds the counts of a client that has closed all its connections. Busy times are not added,
     /// because two clients may have been busy at the same time. For the inside of a write of the

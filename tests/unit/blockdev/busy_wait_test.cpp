@@ -22,6 +22,14 @@ TEST(BusyWait, LooksOutAfterManyShortWaits) {
     EXPECT_TRUE(wait.pays());
 }
 
+TEST(BusyWait, PaysFromTheSixteenthShortWaitOn) {
+    BusyWait wait;
+    sleep_for(wait, short_ns, 15);
+    EXPECT_FALSE(wait.pays());
+    sleep_for(wait, short_ns, 1);
+    EXPECT_TRUE(wait.pays());
+}
+
 TEST(BusyWait, AFewShortWaitsSayNothing) {
     BusyWait wait;
     sleep_for(wait, short_ns, 3);

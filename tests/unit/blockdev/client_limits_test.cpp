@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/seqlock.hpp"
 #include "behaviour_fixture.hpp"
+#include "blockdev/accounting/client_stats.hpp"
 #include "blockdev/device/tokens.hpp"
 #include "blockdev/queue/device_queue.hpp"
 
@@ -154,6 +156,24 @@ TEST(ClientLimits, TheDeepestDebtsOfClosedClientsAreKept) {
     EXPECT_GT(tokens_of_visit(limits, "0", 1, 0), 0);
 }
 
+// The bucket goes with its limits, and what lacked it until then stays counted.
+TEST(ClientLimits, NewLimitsKeepTheTimeThatTheOldOnesTook) {
+    constexpr hrtime_t second = 1'000'000'000;
+    const Seqlock seq;
+    const Subject subject;
+    ClientStats stats(seq, subject, "client-limited");
+    Client client;
+    client.stats = &stats;
+    ClientLimits limits;
+    limits.set(model::LimitSpec::parse("bps=1000"), 0);
+    limits.opened(client, 0);
+    client.limits->begin(0);
+    EXPECT_TRUE(client.limits->admit(Waiting(&client)));
+    EXPECT_FALSE(client.limits->admit(Waiting(&client)));
+    limits.set(model::LimitSpec::parse("bps=2000"), second / 4);
+    EXPECT_EQ(stats.limited_ns(), uint64_t{second / 4});
+}
+
 /// Two clients of a device.
 class DeviceClientLimits : public BehaviourTest {
   protected:
@@ -219,6 +239,18 @@ TEST_F(DeviceClientLimits, BeginAndEndWhileRequestsWait) {
     EXPECT_EQ(device_->behaviour().client_limits, limits_of("iops=1000"));
     send(clients_[1]);
     finish_all();
+}
+
+TEST_F(DeviceClientLimits, NoTokensAreWaitedForWithoutPower) {
+    serve_both("iops=1");
+    for (int i = 0; i < 4; ++i) send(clients_[0]);
+    settle();
+    EXPECT_EQ(bufs_[3].done, 0);
+    device_->power_off();
+    settle();
+    EXPECT_EQ(bufs_[3].done, 1);
+    device_->power_on();
+    EXPECT_EQ(device_->behaviour().client_limits, limits_of("iops=1"));
 }
 
 }  // namespace

@@ -162,6 +162,22 @@ TEST(Clients, AddUpToTheDiskToTheTickAtAnyMoment) {
     EXPECT_GT(crowd.clients.counters()[1]->reads, 0u);
 }
 
+TEST(Clients, OfBothNamesTheFirstIsThatOfTheStatistics) {
+    const Seqlock seq;
+    Clients clients(seq, subject_of(1));
+    const ConnectionFigures figures;
+    Client& alice = clients.open({.key = "a", .tls_name = "alice"}, figures, 0);
+    Client& bob = clients.open({.key = "b", .tls_name = "bob"}, figures, 0);
+    EXPECT_EQ(bob.name, "");  // there is no place for statistics of its own
+    const std::vector<std::pair<std::string, std::string>> names{{"client-1", "alice"}};
+    EXPECT_EQ(clients.tls_names(), names);
+    for (Client* const client : {&alice, &bob}) {
+        const auto closed = clients.close(*client, figures, 0);
+        if (closed) clients.take_over_connections(*closed);
+        if (closed) clients.take_over_closed(*closed);
+    }
+}
+
 class ClientKstats : public DeviceTest {
   protected:
     void SetUp() override {

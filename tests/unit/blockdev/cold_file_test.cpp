@@ -22,16 +22,22 @@
 namespace blkscope {
 namespace {
 
-// An empty page cache. Writes by the worker itself are counted.
+// A page cache that is empty, or has all pages. Writes by the worker itself are counted.
 class ColdKernel final : public blkscope::testing::DelegatingKernel {
   public:
-    bool is_cached(const std::byte*, uint64_t) override { return false; }
+    bool is_cached(const std::byte*, uint64_t) override { return warm; }
+    bool copy(std::byte* to, std::span<const std::byte> from) override {
+        ++copies;
+        return DelegatingKernel::copy(to, from);
+    }
     ssize_t pwrite(int fd, std::span<const std::byte> from, uint64_t at) override {
         ++by_the_worker;
         return lacks_space != 0 ? -lacks_space : DelegatingKernel::pwrite(fd, from, at);
     }
     hrtime_t now() override { return DelegatingKernel::now() + later_ns; }
 
+    bool warm = false;
+    int copies = 0;
     int by_the_worker = 0;
     int lacks_space = 0;  // an errno
     hrtime_t later_ns = 0;
@@ -94,6 +100,17 @@ TEST_F(ColdFile, TheRingWritesAPartOfAPage) {
 TEST_F(ColdFile, TheWorkerWritesWholePages) {
     EXPECT_EQ(writes_of_the_worker(8192, 4096), 1);
     EXPECT_EQ(writes_of_the_worker(1 << 20, 65536), 1);
+}
+
+// Each way is tried once, in this order, before their costs decide.
+TEST_F(ColdFile, ALargeWriteToCachedPagesIsThereWhicheverWayItGoes) {
+    kernel_.warm = true;
+    constexpr size_t bytes = 128 << 10;
+    EXPECT_EQ(writes_of_the_worker(0, bytes), 0);
+    EXPECT_EQ(kernel_.copies, 1);
+    EXPECT_EQ(writes_of_the_worker(bytes, bytes), 1);
+    EXPECT_EQ(writes_of_the_worker(2 * bytes, bytes), 0);  // the ring
+    EXPECT_EQ(kernel_.copies, 1);
 }
 
 // While a disk zeroes a range, lseek(2) waits there. lseek(2) would leave the position at the end.

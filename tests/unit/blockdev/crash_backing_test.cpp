@@ -169,6 +169,8 @@ TEST_F(CrashBackingTest, ExtentsLookThroughTheCache) {
     EXPECT_EQ(backing->extent_at(4096, 61440), (Extent{61440, true}));
     write(32768, 'b');
     EXPECT_EQ(backing->extent_at(4096, 61440), (Extent{28672, true}));
+    // Also from within that block on.
+    EXPECT_EQ(backing->extent_at(512, 65536), (Extent{3584, false}));
 }
 
 TEST_F(CrashBackingTest, FastZeroesAreRefusedBecauseTheyAreNotFast) {

@@ -56,6 +56,16 @@ TEST_F(DeviceExtents, AFullListEndsEarlyWithoutAnError) {
     EXPECT_EQ(list(0, 8 * extent_kib, 1), (std::vector<Extent>{{extent_kib, true}}));
 }
 
+TEST(ExtentList, HasRoomAgainWhenItIsCleared) {
+    std::array<Extent, 1> memory;
+    ExtentList list{memory};
+    EXPECT_TRUE(list.append({4096, false}));
+    EXPECT_FALSE(list.append({4096, true}));
+    list.clear();
+    EXPECT_TRUE(list.append({4096, true}));
+    EXPECT_EQ(list.items().front(), (Extent{4096, true}));
+}
+
 TEST_F(DeviceExtents, ALongListIsMadeInSeveralTurns) {
     make(1);
     for (uint64_t i = 0; i < 4096; ++i) backing_->extents.push_back({256, i % 2 == 0});

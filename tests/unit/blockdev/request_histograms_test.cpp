@@ -78,9 +78,14 @@ TEST_F(RequestHistogramsTest, EveryRequestIsCountedInItsOwnHistogramsOnly) {
 
 TEST_F(RequestHistogramsTest, WhatNobodyWaitsForIsNotCounted) {
     make(4);
-    one(Buf::Op::cache);
+    TestBuf hint(Buf::Op::cache);
+    device_->strategy(hint);
+    finish_first(static_cast<int32_t>(hint.bcount));
+    hint.replied = hint.finished;
+    device_->first_lane().replied(hint);
     for (const Histograms::Operation& operation : counts().operations) {
         EXPECT_EQ(sum(operation.total), 0u);
+        EXPECT_EQ(sum(operation.reply), 0u);
     }
 }
 
@@ -221,8 +226,13 @@ TEST_F(RequestHistogramsTest, SwitchedOffTheyCountNothingAndSwitchedOnTheyBeginA
     make(4);
     one(Buf::Op::read);
     device_->histograms().switch_off();
-    one(Buf::Op::read);
+    TestBuf uncounted(Buf::Op::read);
+    device_->strategy(uncounted);
+    finish_first(4096);
+    uncounted.replied = uncounted.finished;
+    device_->first_lane().replied(uncounted);
     EXPECT_EQ(counted(Buf::Op::read), 1u);
+    EXPECT_EQ(sum(of(Buf::Op::read).reply), 0u);
     device_->histograms().switch_on();
     EXPECT_EQ(counted(Buf::Op::read), 0u);
     EXPECT_EQ(of(Buf::Op::read).served, 0u);

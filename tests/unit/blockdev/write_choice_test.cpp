@@ -173,6 +173,20 @@ TEST(WriteChoice, TriesEachWayOnceBeforeItKnows) {
     EXPECT_EQ(choice.cost_ns(Method::map, 0, 4096), 1000);
     EXPECT_EQ(choice.cost_ns(Method::pwrite, 0, 4096), 9000);
     EXPECT_EQ(choice.cost_ns(Method::pwrite, 0, 8192), 0);  // another class
+    EXPECT_EQ(choice.trials_ns(4096), 0);
+    choice.took(Method::pwrite, 0, 4096, 9000);
+    EXPECT_EQ(choice.trials_ns(4096), 8000);  // what it has cost more than a copy
+}
+
+// A page that is copied to for the first time says nothing of later copies.
+TEST(WriteChoice, AFirstCopyToARangeDoesNotCountAsAUsualOne) {
+    WriteChoice choice(file_bytes);
+    for (int i = 0; i < 8; ++i) {
+        choice.took(Method::map, 0, 4096, 1000);
+        choice.took(Method::pwrite, 0, 4096, 500);
+    }
+    choice.took(Method::map, write_size::range_bytes, 4096, 9000);
+    EXPECT_EQ(choice.cost_ns(Method::map, 2 * write_size::range_bytes, 4096), 1000);
 }
 
 TEST(WriteChoice, OnlyLargeWritesGoToTheRing) {

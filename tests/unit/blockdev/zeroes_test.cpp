@@ -229,6 +229,9 @@ TEST_P(ShortenedFile, HasTheZeroesThatWereMadeBehindItsEnd) {
     EXPECT_EQ(zero(4 * zero_mib + 100, 5000, GetParam(), false, true), 0);
     EXPECT_TRUE(reads(2 * zero_mib, zero_mib, 0));
     EXPECT_TRUE(reads(4 * zero_mib + 100, 5000, 0));
+    std::filesystem::resize_file(image_, 0);
+    EXPECT_EQ(zero(zero_mib, 4096, GetParam()), 0);
+    EXPECT_TRUE(reads(zero_mib, 4096, 0));
 }
 
 // tmpfs punches holes and has no ZERO_RANGE, so provisioned zeroes have to be written.

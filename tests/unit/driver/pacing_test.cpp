@@ -38,6 +38,13 @@ TEST(Pacing, SmallRepliesAddUp) {
     EXPECT_LT(receives, 100);
 }
 
+TEST(Pacing, AHoldIsNotRepeatedBeforeFurtherReplies) {
+    Pacing pacing;
+    EXPECT_TRUE(next_hold(pacing, much));
+    EXPECT_FALSE(pacing.hold());
+    EXPECT_TRUE(next_hold(pacing, much));
+}
+
 TEST(Pacing, AClientThatAlwaysHasRepliesLeftIsHeldEachTime) {
     Pacing pacing;
     EXPECT_EQ(holds_in(pacing, 100, much), 100);

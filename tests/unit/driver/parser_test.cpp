@@ -127,6 +127,12 @@ TEST(Parser, APayloadIsReceivedInItsPlace) {
     parser.received(1);
     EXPECT_EQ(parser.next(), Event::payload_complete);
     EXPECT_FALSE(parser.is_in_payload());
+    // Behind a part of that header there is room for the rest of it.
+    const std::string part = stream.substr(0, 10);
+    std::memcpy(parser.places()[0].iov_base, part.data(), part.size());
+    parser.received(part.size());
+    ASSERT_EQ(parser.next(), Event::need_bytes);
+    EXPECT_EQ(parser.places()[0].iov_len, request_bytes - part.size());
 }
 
 TEST(Parser, BehindASmallWriteThereIsRoomForManyRequests) {
