@@ -149,7 +149,7 @@ std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
         !mapped.is_cached(at, from.size())) {
         return std::nullopt;
     }
-    if (method == Method::ring) {
+    if (method == Method::ring && !planted("ring-chosen-in-vain")) {
         buf.handed_to_ring = began;
         return std::nullopt;
     }

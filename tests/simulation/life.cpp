@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "blockdev/backing/write_size.hpp"
 #include "boot.hpp"
 #include "device_life.hpp"
 #include "governed_life.hpp"
@@ -24,6 +25,8 @@ constexpr uint64_t loss_stream = 0x6c6f7373;
 constexpr uint64_t elsewhere_stream = 0x656c7365;
 constexpr uint64_t elsewhere_life_each = 8;  // one life with a server in so many
 constexpr uint64_t elsewhere_bytes_max = uint64_t{1} << 20;
+constexpr uint64_t large_stream = 0x6c617267;
+constexpr uint64_t large_life_each = 12;  // one life with a server in so many has large writes
 constexpr uint64_t planned_change_stream = 0x6368616e;
 constexpr uint64_t wide_stream = 0x77696465;
 constexpr uint64_t wide_life_each = 6;  // one life with a server in so many has disks beyond 4 GiB
@@ -152,6 +155,19 @@ void draw_rules_and_losses(uint64_t seed, LifePlan& plan) {
     plan.truncates = losses.one_in(8);
 }
 
+// Writes of the largest size that the worker itself may write to the page cache, so that each way to do it is tried.
+void draw_large(uint64_t seed, LifePlan& plan) {
+    Random random(seed, large_stream);
+    if (!random.one_in(large_life_each)) return;
+    for (size_t i = 0; i < plan.clients.size(); ++i) {
+        ExportPlan& exp = plan.exports[plan.client_export[i]];
+        if (exp.medium != Medium::buffered) continue;
+        exp.bytes = std::max(exp.bytes, 4 * write_size::bytes_max);
+        plan.clients[i].request_bytes_max = write_size::bytes_max;
+        plan.clients[i].hot_bytes = 2 * write_size::bytes_max;
+    }
+}
+
 // One partition over all after the table, or two with a gap.
 void draw_partitions(uint64_t seed, LifePlan& plan) {
     Random random(seed, table_stream);
@@ -271,6 +287,7 @@ LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     draw_elsewhere(seed, plan);
     plan.reloads = random.one_in(4);
     plan.door = draw_door(seed, clients);
+    draw_large(seed, plan);
     draw_partitions(seed, plan);
     draw_wide(seed, plan);
     Random read_only(seed, read_only_stream);
