@@ -34,6 +34,9 @@ class Copy:
 
     def restore(self, name):
         ours, theirs = ROOT / name, self.sources / name
+        if not ours.is_file():
+            theirs.unlink(missing_ok=True)
+            return
         if theirs.is_file() and theirs.read_bytes() == ours.read_bytes():
             return
         theirs.parent.mkdir(parents=True, exist_ok=True)
@@ -44,9 +47,15 @@ class Copy:
         while self.changed:
             self.restore(self.changed.pop())
 
-    def write(self, name, text):
-        self.changed.add(name)
-        (self.sources / name).write_text(text, encoding="utf-8")
+    def write_all(self, texts):
+        """Writes these files (name: text) and restores all others. One that is as wanted keeps its time."""
+        for name in self.changed - set(texts):
+            self.restore(name)
+        self.changed = set(texts)
+        for name, text in texts.items():
+            file = self.sources / name
+            if not file.is_file() or file.read_text(encoding="utf-8") != text:
+                file.write_text(text, encoding="utf-8")
 
     def apply(self, patch):
         """Applies a patch as `git diff` prints it. False: it does not fit; the copy is as before."""
@@ -58,18 +67,18 @@ class Copy:
         self.changed.update(names if fits else ())
         return bool(fits)
 
-    def build(self, *targets):
+    def build(self, *targets, all_errors=False):
         """Builds with each file by itself: a change then costs one compilation, not that of 32 files."""
         folder = BUILD / "build"
         if not (folder / "build.ninja").exists():
             run(["cmake", "-G", "Ninja", "-S", self.sources, "-B", folder, "-DBLKSCOPE_UNITY=OFF",
                  "-DBLKSCOPE_PRECOMPILED=ON", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
                  "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=gold"])
-        run(["cmake", "--build", folder, "-j", str(self.jobs), "--target", *targets])
+        run(["ninja", "-C", folder, "-j", str(self.jobs), "-k", "0" if all_errors else "1", *targets])
 
 
 def run(words):
     done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", check=False)
     if done.returncode != 0:
-        raise DoesNotBuild(done.stdout[-4000:])
+        raise DoesNotBuild(done.stdout)
