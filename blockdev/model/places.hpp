@@ -12,7 +12,6 @@
 // Errors:    none.
 #pragma once
 
-#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <functional>
@@ -30,11 +29,11 @@ class Places {
 
     explicit Places(uint32_t depth) { resize(depth); }
 
-    /// So many requests run that are from before the model.
+    /// So many requests run that are from before the model; more than the depth if that was lowered.
     void occupy(uint32_t count) {
-        assert(taken_ == 0);
-        others_ = std::min(count, depth_);
-        for (uint32_t i = 0; i < others_; ++i) free_.pop();
+        assert(taken_ == 0 && others_ == 0);
+        others_ = count;
+        while (places() > depth_ && !free_.empty()) free_.pop();
     }
     /// The next place that is taken is not that of a request from before the model.
     [[nodiscard]] bool knows_next() const { return !free_.empty(); }

@@ -97,6 +97,27 @@ TEST(Behaviour, ARequestThatWaitsForAPlaceOfTheModelBeforeHasItsWholeTime) {
     }
 }
 
+// Four requests of a deeper device take both places, until the last of three has ended.
+TEST(Behaviour, ARequestBehindMoreThanTheDepthHasItsWholeTimeWhenTheDepthRisesAgain) {
+    DeviceOptions options{.queue_depth = 4};
+    options.behaviour.faults.push_back(
+        model::FaultRule::parse("read:delay=const:5ms;count=4", device_bytes, {}));
+    Bench bench(4, 1, std::move(options));
+    for (int i = 0; i < 4; ++i) bench.send(0, Buf::Op::read);
+    bench.send(0, Buf::Op::write);
+    bench.at(ms, [&] {
+        bench.device().set_queue_depth(1);
+        bench.device().set_model(model::ModelSpec::parse("all=const:1ms", {}));
+    });
+    bench.at(2 * ms, [&] { bench.device().set_queue_depth(2); });
+    bench.run(100 * ms);
+    const auto& last = *bench.requests().back();
+    EXPECT_GE(last.started, bench.requests()[2]->finished);
+    EXPECT_GE(last.finished - last.started, ms);
+    EXPECT_LE(last.finished - last.started, ms + 20 * us);
+    bench.check_accounting();
+}
+
 TEST(Behaviour, ALimitStartsARequestWhenItsTokensAreThere) {
     Behaviour behaviour;
     behaviour.limits = model::LimitSpec::parse("iops=1000");

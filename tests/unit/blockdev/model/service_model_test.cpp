@@ -174,6 +174,21 @@ TEST(Places, DoNotKnowWhenRequestsFromBeforeTheModelEnd) {
     EXPECT_FALSE(places.knows_next());
 }
 
+// The depth was lowered before the model came.
+TEST(Places, AreNotFreeWhileMoreRequestsFromBeforeTheModelRunThanTheDepth) {
+    Places places(2);
+    places.occupy(5);
+    places.resize(4);
+    EXPECT_FALSE(places.knows_next());
+    EXPECT_EQ(places.take(), Places::always);  // two of the five have ended
+    places.resize(6);
+    EXPECT_TRUE(places.knows_next());
+    places.give(10);
+    EXPECT_EQ(places.take(), Places::always);
+    EXPECT_EQ(places.take(), 10);
+    EXPECT_FALSE(places.knows_next());
+}
+
 TEST(ServiceModel, AnotherDepthChangesTheServers) {
     ServiceModel model = model_of("all=const:1ms", 2);
     EXPECT_EQ(model.servers().count(), 2U);
