@@ -289,7 +289,11 @@ void Device::done(Buf& buf, From from) {
 void Device::finish(Buf& buf, From from) {
     assert(buf.state == Buf::State::running);
     Lane& lane = *buf.lane;
-    if (buf.plan != nullptr) pacing_->ended(buf, read_clock(lane));
+    if (buf.plan != nullptr) {
+        pacing_->ended(buf, read_clock(lane));
+    } else if (buf.op == Buf::Op::flush && pacing_->plans()) {
+        pacing_->unplanned_flush_ended(read_clock(lane));
+    }
     assert(lane.active_ > 0);
     --lane.active_;
     if (buf.op == Buf::Op::flush) return flush_done(buf, from);

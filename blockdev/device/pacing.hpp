@@ -77,6 +77,8 @@ class Pacing {
     [[nodiscard]] std::optional<hrtime_t> answered(Buf& buf, hrtime_t now);
     /// A request with a plan ends, and has no plan any more.
     void ended(Buf& buf, hrtime_t now);
+    /// A flush from before the model ends. The next one might not have started earlier.
+    void unplanned_flush_ended(hrtime_t now) { flush_end_ = kernel_ns(kernel_, now); }
 
     // ---- Requests that hang ----
 
@@ -115,7 +117,7 @@ class Pacing {
     uint32_t model_number_ = 0;  // counts the models
     uint64_t plan_number_ = 0;   // counts the plans
     hrtime_t changed_at_;        // the last change of model, limits or depth
-    hrtime_t flush_end_;         // by plan, of the last flush
+    hrtime_t flush_end_;         // by plan if it had one, of the last flush
     std::list<Plan> plans_;      // no memory without a plan
     std::vector<Plan*> free_;
     std::unique_ptr<ModelCounts> counts_;

@@ -93,6 +93,23 @@ TEST_F(DeviceModel, FlushesThatAreGatheredDrawOnce) {
     EXPECT_GE(stay_ns(*flushes.front(), *flushes.back()), 4 * ms);
 }
 
+TEST_F(DeviceModel, AFlushBehindOneFromBeforeTheModelHasItsWholeTime) {
+    script({});
+    TestBuf first = request(Buf::Op::flush);
+    TestBuf second = request(Buf::Op::flush);
+    device_->strategy(first);
+    device_->strategy(second);
+    ring_->unlock();
+    device_->set_model(model_of("flush=const:20ms"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    finish_first(0);
+    finish(first);
+    finish_first(0);
+    finish(second);
+    EXPECT_GE(static_cast<uint64_t>(to_ns(second.finished - first.finished)) + rounding_ns,
+              20 * ms);
+}
+
 // A resume sets the processor's counter anew; the kernel's clock goes on.
 void step_counter(hrtime_t ns) {
     detail::hot_clock.origin -= static_cast<uint64_t>(to_ticks(ns));
