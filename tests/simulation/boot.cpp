@@ -261,7 +261,7 @@ nbd::ExportOptions Boot::make_export(size_t index, const Image& content) {
     served.settings = {{timeline_.now(), served.plan.depth, std::nullopt, 0}};
     served.clients.clear();
     if (served.oracle) {
-        removed_.push_back({served.file, served.other, std::move(served.oracle)});
+        removed_.push_back(removed_from(served));
     }
     std::unique_ptr<Backing> backing = with_cache(served, make_backing(served, content));
     served.oracle = std::make_unique<Oracle>(content, reloads_);

@@ -126,14 +126,16 @@ class Boot {
         bool lost_power = false;
     };
 
-    /// What is left of an export that a reload has removed.
+    /// What is left of an export that has ended.
     struct Removed {
         std::shared_ptr<SimulatedFile> file;
         std::shared_ptr<OtherServer> other;
         std::unique_ptr<Oracle> oracle;
+        bool has_cache = false;  // a volatile one, in front of the file
 
         [[nodiscard]] bool has_content() const { return file || other; }
-        [[nodiscard]] Image disk() const;
+        /// What is there after the end, and must be.
+        [[nodiscard]] Image content(bool flushed) const;
     };
 
     struct Driven {
@@ -198,6 +200,9 @@ class Boot {
     void check_errors();
     void end_all();
     void check_left();
+    [[nodiscard]] static Removed removed_from(Served& served);
+    [[nodiscard]] static Image left_by_crash(const SimulatedFile& file, bool has_cache,
+                                             Random& random);
     void check_stored(Removed& removed, bool flushed, const char* which);
     void check_image(const Image& disk, Oracle& oracle, bool flushed, const char* which);
     void crash(std::vector<Image>& contents);

@@ -281,9 +281,7 @@ void Boot::end_in_order(std::vector<Image>& contents) {
     check_errors();
     if (judge_.failed()) return;
     std::vector<Removed> ended;
-    for (Served& served : exports_) {
-        ended.push_back({served.file, served.other, std::move(served.oracle)});
-    }
+    for (Served& served : exports_) ended.push_back(removed_from(served));
     end_all();
     if (judge_.failed()) return;
     const bool flushed = server_->all_flushed();
@@ -293,21 +291,32 @@ void Boot::end_in_order(std::vector<Image>& contents) {
     }
     for (size_t i = 0; i < ended.size(); ++i) {
         check_stored(ended[i], flushed, "after the end");
-        if (ended[i].has_content()) contents[i] = ended[i].disk();
+        if (ended[i].has_content()) contents[i] = ended[i].content(flushed);
     }
     for (Removed& removed : removed_) check_stored(removed, flushed, "after its removal");
     check_left();
 }
 
-// Without its memory another server has only what is stable.
-Image Boot::Removed::disk() const {
-    return file ? Image(file->disk()) : Image(other->memory());
+Boot::Removed Boot::removed_from(Served& served) {
+    return {served.file, served.other, std::move(served.oracle), served.plan.cache.has_value()};
+}
+
+// Without its memory another server has only what is stable. Behind a volatile cache, what was flushed or has survived
+// a loss of power is in the page cache; on the disk only after the last flush.
+Image Boot::Removed::content(bool flushed) const {
+    if (!file) return Image(other->memory());
+    return has_cache && !flushed ? file->cached() : file->disk();
+}
+
+// Of a file behind a volatile cache, what a killed server leaves; else what the machine leaves.
+Image Boot::left_by_crash(const SimulatedFile& file, bool has_cache, Random& random) {
+    return has_cache ? file.cached() : file.crash(random);
 }
 
 void Boot::check_stored(Removed& removed, bool flushed, const char* which) {
     if (!removed.has_content()) return;
     if (removed.other) removed.other->restart(false, 1);
-    check_image(removed.disk(), *removed.oracle, flushed, which);
+    check_image(removed.content(flushed), *removed.oracle, flushed, which);
 }
 
 // The disk of an export that has ended: all that was acknowledged is there, unless the end says that a sync failed.
@@ -339,15 +348,15 @@ void Boot::crash(std::vector<Image>& contents) {
             contents[i] = Image(served.plan.bytes);
             continue;
         }
-        // What a killed server leaves, or the machine.
-        contents[i] = served.plan.cache ? served.file->cached() : served.file->crash(random_);
+        contents[i] = left_by_crash(*served.file, served.plan.cache.has_value(), random_);
         const std::string wrong = served.oracle->check_disk(contents[i], now);
         if (!wrong.empty()) judge_.fail("after a crash: " + wrong);
     }
     Random random(seed_, removed_stream);
     for (const Removed& removed : removed_) {
         if (!removed.file) continue;
-        const std::string wrong = removed.oracle->check_disk(removed.file->crash(random), now);
+        const Image left = left_by_crash(*removed.file, removed.has_cache, random);
+        const std::string wrong = removed.oracle->check_disk(left, now);
         if (!wrong.empty()) judge_.fail("of a removed export, after a crash: " + wrong);
     }
     check_errors();
