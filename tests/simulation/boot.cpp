@@ -71,6 +71,8 @@ void draw_tls(Random random, ClientPlan& plan) {
     plan.tls.misuse = static_cast<TlsMisuse>(random.below(tls_misuses));
     plan.tls.at_once = random.one_in(4);
     plan.misbehaves_after = static_cast<unsigned>(random.below(plan.requests));
+    plan.tls.quiet = random.one_in(2);
+    if (plan.tls.old_version && random.one_in(2)) plan.tls.misuse = TlsMisuse::renegotiation;
 }
 
 }  // namespace

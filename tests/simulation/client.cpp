@@ -101,10 +101,14 @@ void Client::take() {
     std::vector<std::byte> part(random_.between(1, plan_.take_bytes_max));
     const bool decrypts = tls_ && !awaits_end_;
     const int64_t result = decrypts ? tls_->receive(part) : socket_->receive(part);
+    if (tls_ && tls_->was_negotiated_anew()) complain("TLS was negotiated anew");
     if (result == -EAGAIN) return;
     if (result <= 0) return closed(result);
     timeline_.note(static_cast<uint64_t>(result));
-    if (awaits_end_) return look_soon(1);  // an alert is not the end
+    if (awaits_end_) {
+        said_why_ = true;  // an alert is not the end
+        return look_soon(1);
+    }
     if (tls_) timeline_.note(tls_->digest());
     if (plan_.barred) complain("accepted, but its address is not allowed");
     heard_ = true;
@@ -153,6 +157,10 @@ void Client::closed(int64_t result) {
     if (!expected) {
         complain("closed with " + std::to_string(result) + ", " +
                  (disconnected_ ? "after its disconnect" : "before its disconnect"));
+    }
+    // A reset may have overtaken it.
+    if (awaits_alert_ && !said_why_ && result == 0 && !may_be_closed_) {
+        complain("no alert for a wrong record");
     }
     const bool in_order = disconnected_ && honest() && !may_be_closed_;
     if (tls_ && in_order && !tls_->was_ended()) complain("the end of its TLS was not told");

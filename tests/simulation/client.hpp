@@ -55,6 +55,7 @@ struct TlsPlan {
         0;  // more than there is room for the answers to would end the connection
     TlsMisuse misuse = TlsMisuse::garbage;
     bool at_once = false;  // instead of its handshake
+    bool quiet = false;    // when all is answered
 };
 
 struct ClientPlan {
@@ -244,7 +245,9 @@ class Client {
     bool may_be_closed_ = false;
     bool misbehaved_ = false;
     unsigned key_updates_ = 0;
-    bool awaits_end_ = false;  // the server must close the connection
+    bool awaits_end_ = false;    // the server must close the connection
+    bool awaits_alert_ = false;  // and say why
+    bool said_why_ = false;      // something came since
     bool reads_no_more_ = false;
     bool disconnected_ = false;
     bool over_ = false;

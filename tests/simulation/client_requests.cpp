@@ -23,7 +23,11 @@ constexpr uint64_t wrong_bytes_max = 8192;
 void Client::make_requests() {
     while (!disconnected_ && !misbehaved_ && made_ < plan_.requests &&
            asked_.size() < plan_.depth && out_.size() - out_first_ < out_bytes_max) {
-        if (!honest() && made_ >= plan_.misbehaves_after) return misbehave();
+        if (!honest() && made_ >= plan_.misbehaves_after) {
+            const bool answered = asked_.empty() && out_first_ == out_.size();
+            if (tls_ && plan_.tls.quiet && !answered) return;
+            return misbehave();
+        }
         const bool wrong = random_.one_in(plan_.wrong_one_in);
         auto [request, refusal] =
             wrong ? draw_wrong_request() : std::pair(draw_request(), Error::none);
@@ -282,11 +286,14 @@ void Client::misbehave() {
 void Client::misuse_tls() {
     assert(tls_ != nullptr);
     misbehaved_ = true;
+    // A server that is sending something cannot send an alert, too.
+    const bool can_be_told = is_in() && asked_.empty() && out_.empty() && key_updates_ == 0;
     out_.clear();
     out_first_ = 0;
     const TlsMisuse done = tls_->misuse(plan_.tls.misuse, random_);
     awaits_end_ = done != TlsMisuse::renegotiation;  // which is only declined
-    if (!awaits_end_ || !is_in() || plan_.form == ReplyForm::extended) return;
+    awaits_alert_ = can_be_told && deserves_alert(done);
+    if (!awaits_end_ || awaits_alert_ || !is_in() || plan_.form == ReplyForm::extended) return;
     nbd::Request request;
     request.type = Command::write;
     request.cookie = next_cookie_++;

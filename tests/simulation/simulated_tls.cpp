@@ -128,6 +128,10 @@ bool TlsStream::was_ended() const {
     return (SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0;
 }
 
+bool TlsStream::was_negotiated_anew() const {
+    return is_anew_ && SSL_is_init_finished(ssl_);
+}
+
 int64_t TlsStream::outcome(int result, int64_t if_more_is_wanted) {
     if (result > 0) return result;
     const int error = SSL_get_error(ssl_, result);
@@ -201,6 +205,7 @@ TlsMisuse TlsStream::misuse(TlsMisuse how, Random& random) {
         case TlsMisuse::renegotiation:
             SSL_renegotiate(ssl_);
             SSL_do_handshake(ssl_);
+            is_anew_ = !SSL_is_init_finished(ssl_);  // what it has not read yet may put it off
             break;
     }
     flush();

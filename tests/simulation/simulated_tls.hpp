@@ -52,6 +52,12 @@ enum class TlsMisuse : uint8_t {
 };
 inline constexpr unsigned tls_misuses = 8;
 
+/// Whether it is a wrong record that the server reads to its end: it says why, and may be heard.
+[[nodiscard]] inline bool deserves_alert(TlsMisuse how) {
+    return how == TlsMisuse::garbage || how == TlsMisuse::plain_alert ||
+           how == TlsMisuse::plain_hello;
+}
+
 /// The client's end of a connection after STARTTLS. Results are as a SimulatedSocket's, and -EPROTO
 /// after a TLS failure.
 class TlsStream {
@@ -72,6 +78,8 @@ class TlsStream {
     TlsMisuse misuse(TlsMisuse how, Random& random);
     /// The other end has said that nothing more comes.
     [[nodiscard]] bool was_ended() const;
+    /// The other end has let itself in for a renegotiation.
+    [[nodiscard]] bool was_negotiated_anew() const;
     /// A number that depends on all bytes that were sent and received, and on the session's time.
     [[nodiscard]] uint64_t digest() const;
 
@@ -84,7 +92,8 @@ class TlsStream {
     ssl_ctx_st* context_;
     ssl_st* ssl_;
     uint64_t digest_ = 0;
-    bool ends_ = false;  // the stream ends when all is sent
+    bool ends_ = false;     // the stream ends when all is sent
+    bool is_anew_ = false;  // asks for a renegotiation
 };
 
 }  // namespace blkscope::simulation
