@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "blockdev/device/table_reader.hpp"
+#include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
 namespace {
@@ -95,7 +96,8 @@ std::vector<Partition> read_gpt(const SectorReader& disk) {
         const auto type = entry.first(type_bytes);
         if (std::ranges::all_of(type, [](std::byte b) { return b == std::byte{0}; })) continue;
         const auto first = load_le<uint64_t>(entry, 32);
-        const auto last = load_le<uint64_t>(entry, 40);
+        const auto last =
+            planted("gpt-of-32-bits") ? load_le<uint32_t>(entry, 40) : load_le<uint64_t>(entry, 40);
         if (first < header.first_usable || last > header.last_usable || first > last ||
             last >= disk.sectors()) {
             throw BadTable("GPT partition " + std::to_string(i + 1) +

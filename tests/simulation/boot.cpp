@@ -1,10 +1,8 @@
 #include "boot.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <chrono>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -89,23 +87,6 @@ bool RulesPlan::allows(unsigned owner) const {
     return allowed.empty() || std::any_of(allowed.begin(), allowed.end(), [&](const auto& entry) {
                return owner >= entry.first && owner < entry.first + (1U << (32 - entry.second));
            });
-}
-
-void write_table(const ExportPlan& plan, Image& content) {
-    const auto put = [&](size_t at, uint64_t number, size_t bytes) {
-        std::array<std::byte, 8> little{};
-        for (size_t i = 0; i < bytes; ++i) little.at(i) = std::byte(number >> (8 * i) & 0xff);
-        content.write(at, std::span(little).first(bytes));
-    };
-    for (size_t i = 0; i < plan.partitions.size(); ++i) {
-        const Share& share = plan.partitions[i];
-        assert(i < 4 && share.first_byte >= table_bytes && share.end_byte <= content.bytes());
-        const size_t entry = 446 + i * 16;
-        put(entry + 4, 0x83, 1);
-        put(entry + 8, share.first_byte / 512, 4);
-        put(entry + 12, (share.end_byte - share.first_byte) / 512, 4);
-    }
-    if (!plan.partitions.empty()) put(510, 0xaa55, 2);
 }
 
 Boot::Boot(Timeline& timeline, uint64_t seed, const LifePlan& plan, Judge& judge, unsigned number)

@@ -31,6 +31,7 @@ struct ExportPlan {
     uint64_t bytes = 1 << 20;
     uint32_t depth = 16;
     std::vector<Share> partitions;  // by first byte
+    bool gpt = false;               // the kind of their table
     OtherTerms other;               // of another server, which has the export's bytes
     unsigned connections = 1;       // to the other server
     std::optional<model::CrashCacheOptions> cache = {};  // a volatile one

@@ -20,6 +20,7 @@ constexpr uint64_t tls_life = 7;  // a life number that is odd, and so is never 
 constexpr uint64_t plan_stream = 0x706c616e;
 constexpr uint64_t door_stream = 0x646f6f72;
 constexpr uint64_t table_stream = 0x7461626c;
+constexpr uint64_t gpt_stream = 0x677074;
 constexpr uint64_t rules_stream = 0x72756c65;
 constexpr uint64_t loss_stream = 0x6c6f7373;
 constexpr uint64_t elsewhere_stream = 0x656c7365;
@@ -199,6 +200,14 @@ uint64_t draw_wide_bytes(Random& random, bool file) {
 }
 
 // A table of the old kind has sectors of 32 bits.
+void draw_tables(uint64_t seed, LifePlan& plan) {
+    Random random(seed, gpt_stream);
+    for (ExportPlan& exp : plan.exports) {
+        if (exp.partitions.empty()) continue;
+        exp.gpt = exp.bytes > sector_bytes << 32U || random.one_in(3);
+    }
+}
+
 void draw_wide(uint64_t seed, LifePlan& plan) {
     Random random(seed, wide_stream);
     if (!random.one_in(wide_life_each)) return;
@@ -206,7 +215,6 @@ void draw_wide(uint64_t seed, LifePlan& plan) {
         if (random.one_in(3) || exp.medium == Medium::elsewhere) continue;
         exp.bytes = draw_wide_bytes(random, exp.medium != Medium::memory);
         if (exp.partitions.empty()) continue;
-        exp.bytes = std::min(exp.bytes, sector_bytes << 32U);
         exp.partitions.back().end_byte = exp.bytes;
         if (exp.partitions.size() == 1) continue;
         constexpr uint64_t half = uint64_t{1} << 31;
@@ -290,6 +298,7 @@ LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     draw_large(seed, plan);
     draw_partitions(seed, plan);
     draw_wide(seed, plan);
+    draw_tables(seed, plan);
     Random read_only(seed, read_only_stream);
     for (ExportPlan& exp : plan.exports) exp.read_only = read_only.one_in(read_only_each);
     plan.tls = seed % tls_life_each == tls_life;
@@ -340,7 +349,8 @@ std::string describe(const LifePlan& plan) {
         if (exp.medium == Medium::elsewhere) text << " (" << exp.other.describe() << ')';
         if (exp.cache) text << ", cache " << exp.cache->text();
         if (exp.read_only) text << ", read-only";
-        if (!exp.partitions.empty()) text << ", " << exp.partitions.size() << " partitions";
+        if (!exp.partitions.empty())
+            text << ", " << exp.partitions.size() << " partitions" << (exp.gpt ? " in a GPT" : "");
     }
     text << "; " << plan.clients.size() << " clients";
     if (plan.door.loiterers > 0) text << ", " << plan.door.loiterers << " half handshakes";

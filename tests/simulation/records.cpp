@@ -10,7 +10,7 @@ namespace {
 using nbd::Command;
 using nbd::Error;
 
-trace::Op op_of(Command command) {
+trace::Op recorded_op(Command command) {
     switch (command) {
         case Command::read:
             return trace::Op::read;
@@ -48,7 +48,7 @@ uint8_t flags_of(const nbd::Request& request) {
 
 std::string compare(const Answer& answer, const trace::Request& record, hrtime_t wrong_ns_max) {
     const nbd::Request& request = answer.request;
-    if (record.op != op_of(request.type)) return "with another operation";
+    if (record.op != recorded_op(request.type)) return "with another operation";
     if (record.offset != request.offset || record.bytes != request.length) {
         return "with " + std::to_string(record.bytes) + " bytes at " +
                std::to_string(record.offset) + ", and asked for " + std::to_string(request.length) +
