@@ -130,25 +130,25 @@ TEST_F(FairOrder, ARequestWithoutTokensKeepsItsPlaceAndItsClientItsTurn) {
     EXPECT_TRUE(queue_.idle());
 }
 
-// Two clients have their tokens at once, and there is one place.
-TEST_F(FairOrder, ARequestThatHasItsTokensMayBeTakenOut) {
-    constexpr hrtime_t ms = 1'000'000;
+// Each client has one request with its tokens, and one client another one without. There is one place.
+TEST_F(FairOrder, ALineKeepsItsPlaceWhenRequestsAreTakenOut) {
     model::Limits limits(model::LimitSpec::parse("write_iops=1000"), 0);
     limits_ = &limits;
     for (int i = 0; i < 10; ++i) enter(&a_, Buf::Op::write);
     queue_.begin_pass(limits, 0);
     EXPECT_EQ(starts(), "aaaaaaaaaa");
     const Buf& runs = enter(&b_, Buf::Op::write);
-    const Buf& leaves = enter(&c_, Buf::Op::write);
+    for (int i = 0; i < 2; ++i) enter(&c_, Buf::Op::write);
+    const Buf& leaves = enter(&a_, Buf::Op::write);
     EXPECT_EQ(starts(), "");
-    queue_.begin_pass(limits, 10 * ms);
+    queue_.begin_pass(limits, 1'500'000);  // half a token, and a debt of half a token
     EXPECT_EQ(queue_.next(limits_).buf, &runs);
     BufQueue taken;
     queue_.take_out([&](const Buf& buf) { return &buf == &leaves; }, taken);
     EXPECT_EQ(&taken.pop(), &leaves);
     queue_.ended(runs);
-    enter(&c_);
-    queue_.begin_pass(limits, 20 * ms);
+    EXPECT_EQ(starts(), "c");
+    queue_.begin_pass(limits, 20'000'000);
     EXPECT_EQ(starts(), "c");
     EXPECT_TRUE(queue_.idle());
 }
