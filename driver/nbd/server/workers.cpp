@@ -7,9 +7,11 @@
 #include <cassert>
 #include <exception>
 #include <future>
+#include <memory>
 #include <thread>
 #include <utility>
 
+#include "blockdev/ring/planted.hpp"
 #include "driver/nbd/server/export.hpp"
 #include "driver/nbd/transmission/worker.hpp"
 
@@ -34,24 +36,34 @@ bool answers_in_time(const std::future<bool>& answer, WorkerSource::Time deadlin
     return true;
 }
 
-}  // namespace
+// The order to a worker to close all connections to some exports.
+class CutOrder {
+  public:
+    CutOrder(Worker& worker, const std::vector<uint64_t>& export_serials)
+        : idle_(worker.ask([taken = taken_, export_serials](Sessions& sessions) {
+              bool none = true;
+              if (taken->exchange(true)) return none;
+              for (const uint64_t serial : export_serials) {
+                  none = sessions.cut_clients(serial) && none;
+              }
+              return none;
+          })) {}
 
-// After the deadline the worker may still run this, so it owns all that it uses. A worker that begins
-// later does nothing, because it would close new clients.
-Cut cut_clients(Worker& worker, const std::vector<uint64_t>& export_serials,
-                WorkerSource::Time deadline, const WorkerSource& source) {
-    const auto taken = std::make_shared<std::atomic<bool>>(false);
-    auto idle = worker.ask([taken, export_serials](Sessions& sessions) {
-        bool none = true;
-        if (taken->exchange(true)) return none;
-        for (const uint64_t serial : export_serials) none = sessions.cut_clients(serial) && none;
-        return none;
-    });
-    if (answers_in_time(idle, deadline, source)) {
-        return idle.get() ? Cut::none : Cut::requests;
+    Cut result(WorkerSource::Time deadline, const WorkerSource& source) {
+        if (answers_in_time(idle_, deadline, source)) {
+            return idle_.get() ? Cut::none : Cut::requests;
+        }
+        return taken_->exchange(true) ? Cut::requests : Cut::stuck;
     }
-    return taken->exchange(true) ? Cut::requests : Cut::stuck;
-}
+
+  private:
+    // After the deadline the worker may still obey, so it owns all that it uses. A worker that begins
+    // later does nothing, because it would close new clients.
+    std::shared_ptr<std::atomic<bool>> taken_ = std::make_shared<std::atomic<bool>>(false);
+    std::future<bool> idle_;
+};
+
+}  // namespace
 
 Workers::Workers(const Options& options, WorkerSource source, Calls calls)
     : options_(options), source_(std::move(source)), calls_(std::move(calls)) {
@@ -130,14 +142,18 @@ void Workers::close_export(std::unique_ptr<Export> exp) {
     owner.close_export(std::move(exp));
 }
 
-Cut Workers::cut_clients(const std::vector<uint64_t>& export_serials, std::chrono::seconds limit) {
+// All workers are asked before one is waited for, so that each has the whole time. Later they are asked only
+// what is left: their connections are closed.
+Cut Workers::cut_clients(const std::vector<uint64_t>& export_serials,
+                         std::chrono::milliseconds limit) {
     const auto deadline =
         (source_.go_on ? source_.go_on() : std::chrono::steady_clock::now()) + limit;
-    for (;;) {
+    for (bool all_closed = false;; all_closed = true) {
+        std::vector<CutOrder> orders;
+        for (const auto& worker : workers_) orders.emplace_back(*worker, export_serials);
         auto worst = Cut::none;
-        for (const auto& worker : workers_) {
-            worst = std::max(worst, nbd::cut_clients(*worker, export_serials, deadline, source_));
-        }
+        for (CutOrder& order : orders) worst = std::max(worst, order.result(deadline, source_));
+        if (worst == Cut::stuck && all_closed && !planted("worker-blamed")) return Cut::requests;
         if (worst != Cut::requests || wait_a_moment(source_) >= deadline) return worst;
     }
 }

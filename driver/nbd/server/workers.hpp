@@ -28,7 +28,7 @@ struct Export;
 class Worker;
 
 /// After cut_clients(): the devices have no request of the clients, or still have some. Or a
-/// worker has not begun in time, and does nothing later.
+/// worker has not begun within all of the time, and does nothing later.
 enum class Cut : uint8_t { none, requests, stuck };
 
 /// The functions that make and start workers. A simulator makes workers on its own kernel, without
@@ -45,11 +45,6 @@ struct WorkerSource {
     /// the time.
     std::function<Time()> go_on = {};
 };
-
-/// Closes all connections of one worker to the exports with these serials. Waits for the worker until
-/// the deadline. After `requests` the caller tries again.
-Cut cut_clients(Worker& worker, const std::vector<uint64_t>& export_serials,
-                WorkerSource::Time deadline, const WorkerSource& source = {});
 
 /// Requests out of the recorders of the workers.
 struct Recorded {
@@ -88,7 +83,7 @@ class Workers {
 
     /// Closes all connections to the exports with these serials at once. Waits until their devices
     /// are idle, at most for this time.
-    Cut cut_clients(const std::vector<uint64_t>& export_serials, std::chrono::seconds limit);
+    Cut cut_clients(const std::vector<uint64_t>& export_serials, std::chrono::milliseconds limit);
 
     /// Chooses the worker for one more client of `exp`.
     [[nodiscard]] Worker& for_client(const Export& exp);
