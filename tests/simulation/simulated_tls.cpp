@@ -151,7 +151,8 @@ bool TlsStream::flush() {
         digest(bytes.first(static_cast<size_t>(result)));
         BIO_read(out, part.data(), static_cast<int>(result));
     }
-    if (ends_ && !socket_->closed()) socket_->shut_down(false, true);
+    // Once: like Linux, a further shutdown(2) wakes this end, which would flush again without an end.
+    if (!socket_->closed() && std::exchange(ends_, false)) socket_->shut_down(false, true);
     return true;
 }
 
