@@ -180,6 +180,9 @@ class Boot {
     void lose_power();
     [[nodiscard]] Setting without_power(Served& served) const;
     void power_was_lost(Served& served, const nbd::PowerLoss& loss);
+    /// The clients of an export whose connections the workers have.
+    [[nodiscard]] std::vector<const Client*> connected(const Served& served) const;
+    [[nodiscard]] bool may_keep_power(const Served& served) const;
     [[nodiscard]] std::unique_ptr<Backing> with_cache(Served& served,
                                                       std::unique_ptr<Backing> backing) const;
     [[nodiscard]] bool hangs_to_the_end(const Client& client) const;
@@ -234,6 +237,7 @@ class Boot {
     bool keeps_names_ = false;  // of an export that a reload replaces
     std::vector<Removed> removed_;
     std::shared_ptr<SimulatedFile> hung_file_;  // also after its export was removed
+    hrtime_t went_on_at_ = 0;                   // that file
     std::vector<const Client*> hung_clients_;   // of that file
 };
 

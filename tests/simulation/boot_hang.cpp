@@ -40,6 +40,7 @@ void Boot::begin_hang() {
 
 void Boot::let_go() {
     Random random(seed_, hang_stream + 1);
+    went_on_at_ = timeline_.now();
     for (auto& rest : hung_file_->let_go()) {
         timeline_.after(static_cast<hrtime_t>(random.between(1, going_on_ns_max)), std::move(rest));
     }

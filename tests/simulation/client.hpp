@@ -137,6 +137,8 @@ class Client {
     }
     [[nodiscard]] bool is_closed() const { return closed_; }
     [[nodiscard]] bool is_in() const { return introduction_.done(); }
+    /// Null before start().
+    [[nodiscard]] const SimulatedSocket* socket() const { return socket_.get(); }
     /// The server has accepted the connection or closed it.
     [[nodiscard]] bool was_admitted() const { return heard_ || over_; }
     [[nodiscard]] unsigned unanswered() const { return static_cast<unsigned>(asked_.size()); }

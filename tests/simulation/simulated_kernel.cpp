@@ -89,6 +89,12 @@ bool SimulatedKernel::has_open(const SimulatedFile& file) const {
                                [&](const auto& open) { return open && open->file.get() == &file; });
 }
 
+bool SimulatedKernel::has_peer_of(const SimulatedSocket& socket) const {
+    return std::ranges::any_of(descriptors_, [&](const auto& open) {
+        return open && open->socket && open->socket->is_peer_of(socket);
+    });
+}
+
 SimulatedKernel::Description& SimulatedKernel::description(int fd) {
     assert(fd >= descriptor_first);
     assert(static_cast<size_t>(fd - descriptor_first) < descriptors_.size());

@@ -88,6 +88,8 @@ class SimulatedKernel final : public Kernel {
     [[nodiscard]] unsigned open_descriptors() const;
     [[nodiscard]] unsigned open_sockets() const;
     [[nodiscard]] bool has_open(const SimulatedFile& file) const;
+    /// Whether a descriptor is the other end of this socket.
+    [[nodiscard]] bool has_peer_of(const SimulatedSocket& socket) const;
     /// Operations on files and sockets that are not complete.
     [[nodiscard]] uint64_t operations() const { return operations_; }
 

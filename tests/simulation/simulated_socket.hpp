@@ -56,6 +56,9 @@ class SimulatedSocket {
     /// Closes this end. With `reset` the other end gets an error and loses its unread bytes.
     void close(bool reset = false);
     [[nodiscard]] bool closed() const { return closed_; }
+    [[nodiscard]] bool is_peer_of(const SimulatedSocket& other) const {
+        return peer_.lock().get() == &other;
+    }
     [[nodiscard]] bool peer_closed() const { return peer_.expired() || peer_.lock()->closed_; }
 
     /// Called when readable() or writable() may have become true.
