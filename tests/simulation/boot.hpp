@@ -239,6 +239,7 @@ class Boot {
     std::shared_ptr<SimulatedFile> hung_file_;  // also after its export was removed
     hrtime_t went_on_at_ = 0;                   // that file
     std::vector<const Client*> hung_clients_;   // of that file
+    bool ends_ = false;  // no client is left, so none waits for a disk that hangs to the end
 };
 
 }  // namespace blkscope::simulation

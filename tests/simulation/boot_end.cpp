@@ -276,6 +276,7 @@ void Boot::check_errors() {
 }
 
 void Boot::end_in_order(std::vector<Image>& contents) {
+    ends_ = true;
     const bool hangs = hung_file_ && plan_.hang->to_the_end;
     if (!hangs) check_devices();
     check_errors();

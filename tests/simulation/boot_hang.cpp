@@ -31,7 +31,7 @@ void Boot::plan_hang() {
 void Boot::begin_hang() {
     const HangPlan& plan = *plan_.hang;
     const Served& served = exports_[plan.exp];
-    if (!served.file || server_->exports() == 0) return;
+    if (!served.file || server_->exports() == 0 || (ends_ && plan.to_the_end)) return;
     hung_file_ = served.file;
     hung_clients_.assign(served.clients.begin(), served.clients.end());
     hung_file_->hang(plan.one_in);
