@@ -4,6 +4,7 @@
 
 # Its statistics are elsewhere, so that those here are of the server in front.
 start_upstream() {
+    forget upstream.log
     KSTAT_DIR=$PWD/kstat blkscope serve disk.img --unix "$PWD/upstream" >upstream.log 2>&1 &
     upstream=$!
     within 60 grep -q '^nbd[0-9]* nbd' upstream.log

@@ -54,6 +54,7 @@ first_interval_is_over() {
 # measure: the reports of a load, as `theirs`, `ours` and `counts`, and its requests, as `reads` and `writes`.
 # fio needs seconds to start where the processor is busy, so it is ready before the programs look.
 measure() {
+    forget theirs.log ours.log counts.log
     start_load
     snapshot before
     S_COLORS=never iostat.sysstat -y -x nbd0 $interval $reports >theirs.log &

@@ -39,9 +39,16 @@ within() {
     done
 }
 
+# forget FILE...: before a program in the background writes to them. Its shell empties them, but perhaps not before
+# somebody looks for its words, and finds those of the program before it.
+forget() {
+    for file in "$@"; do : >"$file"; done
+}
+
 # serve ARGUMENT...: starts the server; once it says that it serves, $device is the name of the kstat
 # and $uri where the export is.
 serve() {
+    forget server.log
     blkscope serve "$@" >server.log 2>&1 &
     server=$!
     within 60 serves

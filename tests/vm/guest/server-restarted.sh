@@ -20,6 +20,7 @@ busy() {
 
 truncate -s 64M disk.img
 serve disk.img --unix "$PWD/socket"
+forget keeper.log
 blkscope attach "$uri" /dev/nbd0 --persist >keeper.log 2>&1 &
 keeper=$!
 within 60 grep -q '^/dev/nbd0 attached$' keeper.log
@@ -62,6 +63,7 @@ blkscope detach /dev/nbd0
 wait $keeper || fail "the keeper's exit status is $?: $(cat keeper.log)"
 
 # An export that comes back read-only is not the one that was attached.
+forget keeper.log
 blkscope attach "$uri" /dev/nbd0 --persist >keeper.log 2>&1 &
 keeper=$!
 within 60 grep -q '^/dev/nbd0 attached$' keeper.log
