@@ -71,14 +71,19 @@ void Boot::check_door() {
 }
 
 // Whenever no client waits for an answer, and the workers sleep, nothing of any request is left. A client that has
-// misbehaved may have requests that it does not know of.
+// misbehaved may have requests that it does not know of. One that has closed has yet to be heard of.
 void Boot::check_quiet() {
     const bool asleep = std::ranges::all_of(workers_, [&](const Driven& driven) {
         return driven.finished || (driven.turn_due && kernel_.asleep(driven.ring));
     });
     const bool answered = std::ranges::all_of(
         clients_, [](const auto& client) { return client->honest() && client->unanswered() == 0; });
-    if (!asleep || !answered) return;
+    const auto in = std::ranges::count_if(
+        clients_, [](const auto& client) { return client->is_in() && !client->is_closed(); });
+    size_t connections = 0;
+    for (const Driven& driven : workers_) connections += driven.worker->connections();
+    const bool heard = connections <= static_cast<size_t>(in);
+    if (!asleep || !answered || !heard) return;
     for (const Driven& driven : workers_) {
         if (!driven.finished && !driven.worker->memory().idle()) {
             judge_.fail("a worker has requests or memory of clients that wait for nothing");
