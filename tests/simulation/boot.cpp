@@ -606,6 +606,7 @@ void Boot::plan_changes() {
 
 void Boot::change_one() {
     if (server_->exports() == 0) return;  // the server has stopped
+    if (changes_over_) return;            // this one was late
     Served& served = exports_[random_.below(exports_.size())];
     changes_.make_one(*server_->find_device(served.name), served.plan.medium != Medium::null);
     note_change(served);
@@ -615,6 +616,7 @@ void Boot::change_one() {
 }
 
 void Boot::end_changes() {
+    changes_over_ = true;
     if (server_->exports() == 0) return;
     for (Served& served : exports_) {
         changes_.end(*server_->find_device(served.name));

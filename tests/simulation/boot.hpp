@@ -219,6 +219,7 @@ class Boot {
     Judge& judge_;
     const ClockPlan clocks_;
     LiveChanges changes_;
+    bool changes_over_ = false;
     SimulatedKernel kernel_;
     SimulatedExecutor executor_;
     RulesPlan rules_;
