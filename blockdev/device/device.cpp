@@ -291,8 +291,8 @@ void Device::finish(Buf& buf, From from) {
     Lane& lane = *buf.lane;
     if (buf.plan != nullptr) {
         pacing_->ended(buf, read_clock(lane));
-    } else if (buf.op == Buf::Op::flush && pacing_->plans()) {
-        pacing_->unplanned_flush_ended(read_clock(lane));
+    } else if (pacing_->is_before_model(buf)) {
+        pacing_->unplanned_ended(buf, read_clock(lane));
     }
     assert(lane.active_ > 0);
     --lane.active_;

@@ -48,6 +48,7 @@ void Pacing::swap_model(std::optional<model::ServiceModel>& model,
     if (model_) model_->begin_beside(running);
     counts_.swap(counts);
     ++model_number_;
+    model_since_ = now;
     changed(now);
 }
 
@@ -167,11 +168,22 @@ void Pacing::ended(Buf& buf, hrtime_t now) {
     if (buf.op == Buf::Op::flush && !planted("flushes-at-once")) {
         flush_end_ = std::max(plan.stay.end, answered);
     }
-    if (model_ && plan.planner == model_number_) count(plan, answered, kernel_ns(kernel_, now));
+    if (model_ && plan.planner == model_number_) {
+        count(plan, answered, kernel_ns(kernel_, now));
+    } else if (model_) {
+        model_->other_ended(kernel_ns(kernel_, now));
+    }
     plan.buf = nullptr;
     plan.until = 0;
     buf.plan = nullptr;
     if (!planted("plan-kept") || buf.error == 0) free_.push_back(&plan);
+}
+
+// The next flush might not have started earlier.
+void Pacing::unplanned_ended(const Buf& buf, hrtime_t now) {
+    const hrtime_t end = kernel_ns(kernel_, now);
+    if (buf.op == Buf::Op::flush) flush_end_ = end;
+    model_->other_ended(end);
 }
 
 void Pacing::count(const Plan& plan, hrtime_t answered, hrtime_t now) {

@@ -77,8 +77,13 @@ class Pacing {
     [[nodiscard]] std::optional<hrtime_t> answered(Buf& buf, hrtime_t now);
     /// A request with a plan ends, and has no plan any more.
     void ended(Buf& buf, hrtime_t now);
-    /// A flush from before the model ends. The next one might not have started earlier.
-    void unplanned_flush_ended(hrtime_t now) { flush_end_ = kernel_ns(kernel_, now); }
+    /// Whether a request without a plan began before the model. Others are none of the model's: those of the server
+    /// itself, and those without power.
+    [[nodiscard]] bool is_before_model(const Buf& buf) const {
+        return model_.has_value() && kernel_ns(kernel_, buf.started) <= model_since_;
+    }
+    /// Such a request ends.
+    void unplanned_ended(const Buf& buf, hrtime_t now);
 
     // ---- Requests that hang ----
 
@@ -115,6 +120,7 @@ class Pacing {
     Tokens tokens_;
     model::FaultRules rules_;
     uint32_t model_number_ = 0;  // counts the models
+    hrtime_t model_since_ = 0;   // when the model was set
     uint64_t plan_number_ = 0;   // counts the plans
     hrtime_t changed_at_;        // the last change of model, limits or depth
     hrtime_t flush_end_;         // by plan if it had one, of the last flush

@@ -5,7 +5,8 @@
 //
 // A request that waited for a place might have started at the planned end of the request before it.
 // The program may have noticed that end later. Places are taken in the order in which they became
-// free. Requests from before the model have places, too. Nobody plans the ends of these.
+// free. Requests from before the model have places, too, until they end. A flush takes over the place of the
+// flush before it, even if more requests run than a lowered depth allows.
 //
 // Units:     the ticks of the caller's clock.
 // Ownership: a value. Threads: one at a time.
@@ -35,15 +36,12 @@ class Places {
         others_ = count;
         while (places() > depth_ && !free_.empty()) free_.pop();
     }
-    /// The next place that is taken is not that of a request from before the model.
+    /// It is known since when the next place has been free.
     [[nodiscard]] bool knows_next() const { return !free_.empty(); }
     /// Takes a place. Returns the moment since which it has been free, if that is known.
     hrtime_t take() {
         ++taken_;
-        if (free_.empty()) {
-            others_ -= others_ > 0 ? 1 : 0;
-            return always;
-        }
+        if (free_.empty()) return always;
         const hrtime_t since = free_.top();
         free_.pop();
         return since;
@@ -52,6 +50,12 @@ class Places {
     void give(hrtime_t end) {
         assert(taken_ > 0);
         --taken_;
+        if (places() < depth_) free_.push(end);
+    }
+    /// A request from before the model ended.
+    void give_other(hrtime_t end) {
+        if (others_ == 0) return;  // one that only seems to be: it began in the moment of the model
+        --others_;
         if (places() < depth_) free_.push(end);
     }
     /// With less depth, places that are taken end when their requests do.

@@ -50,7 +50,9 @@ class ServiceModel {
     void set_depth(uint32_t depth);
     /// So many requests run that are from before the model.
     void begin_beside(uint32_t running) { places_.occupy(running); }
-    /// Whether the place of the next request is not one of these.
+    /// One of these has ended.
+    void other_ended(hrtime_t end) { places_.give_other(end); }
+    /// Whether it is known since when the place of the next request has been free.
     [[nodiscard]] bool knows_place() const { return places_.knows_next(); }
 
     /// Adds the draws of each operation so far, and the place of the head, to `state`.

@@ -157,13 +157,14 @@ TEST(Places, AreTakenInTheOrderInWhichTheyBecameFree) {
     EXPECT_EQ(places.take(), Places::always);
 }
 
-TEST(Places, DoNotKnowWhenRequestsFromBeforeTheModelEnd) {
+TEST(Places, OfRequestsFromBeforeTheModelAreFreeWhenTheyEnd) {
     Places places(3);
     places.occupy(2);
     EXPECT_TRUE(places.knows_next());
     EXPECT_EQ(places.take(), Places::always);
     EXPECT_FALSE(places.knows_next());
-    EXPECT_EQ(places.take(), Places::always);  // one of the two has ended
+    places.give_other(15);
+    EXPECT_EQ(places.take(), 15);
     places.resize(4);
     EXPECT_TRUE(places.knows_next());
     places.give(20);
@@ -172,6 +173,8 @@ TEST(Places, DoNotKnowWhenRequestsFromBeforeTheModelEnd) {
     EXPECT_EQ(places.take(), 10);
     EXPECT_EQ(places.take(), 20);
     EXPECT_FALSE(places.knows_next());
+    places.give_other(30);
+    EXPECT_EQ(places.take(), 30);
 }
 
 // The depth was lowered before the model came.
@@ -180,13 +183,32 @@ TEST(Places, AreNotFreeWhileMoreRequestsFromBeforeTheModelRunThanTheDepth) {
     places.occupy(5);
     places.resize(4);
     EXPECT_FALSE(places.knows_next());
-    EXPECT_EQ(places.take(), Places::always);  // two of the five have ended
+    places.give_other(5);
+    EXPECT_FALSE(places.knows_next());
+    places.give_other(6);
+    EXPECT_EQ(places.take(), 6);
     places.resize(6);
     EXPECT_TRUE(places.knows_next());
     places.give(10);
     EXPECT_EQ(places.take(), Places::always);
+    EXPECT_EQ(places.take(), Places::always);
     EXPECT_EQ(places.take(), 10);
     EXPECT_FALSE(places.knows_next());
+}
+
+// Gathered flushes run one after the other, and each takes over the place of the one before it.
+TEST(Places, AFlushAboveALoweredDepthTakesNoOtherRequestsPlace) {
+    Places places(2);
+    places.occupy(1);
+    EXPECT_EQ(places.take(), Places::always);
+    places.resize(1);
+    places.give(10);
+    EXPECT_FALSE(places.knows_next());
+    EXPECT_EQ(places.take(), Places::always);
+    places.give(20);
+    EXPECT_FALSE(places.knows_next());
+    places.give_other(30);
+    EXPECT_EQ(places.take(), 30);
 }
 
 TEST(ServiceModel, AnotherDepthChangesTheServers) {
