@@ -178,6 +178,7 @@ class Boot {
     nbd::WorkerSource::Time wait_a_moment();
     void plan_power_losses();
     void lose_power();
+    void begin_setting(Served& served, Setting setting) const;
     [[nodiscard]] Setting without_power(Served& served) const;
     void power_was_lost(Served& served, const nbd::PowerLoss& loss);
     /// The clients of an export whose connections the workers have.

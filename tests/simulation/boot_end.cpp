@@ -71,7 +71,8 @@ void Boot::check_door() {
 }
 
 // Whenever no client waits for an answer, and the workers sleep, nothing of any request is left. A client that has
-// misbehaved may have requests that it does not know of. One that has closed has yet to be heard of.
+// misbehaved may have requests that it does not know of. The workers may not have heard yet of
+// one that has closed.
 void Boot::check_quiet() {
     const bool asleep = std::ranges::all_of(workers_, [&](const Driven& driven) {
         return driven.finished || (driven.turn_due && kernel_.asleep(driven.ring));

@@ -69,16 +69,21 @@ nbd::WorkerSource::Time Boot::wait_a_moment() {
     return executor_.now();
 }
 
+// All of the setting holds from now on.
+void Boot::begin_setting(Served& served, Setting setting) const {
+    setting.since = setting.limits_since = setting.client_limits_since = setting.model_since =
+        timeline_.now();
+    served.settings.push_back(std::move(setting));
+}
+
 // No limit and no model holds then. Returns the setting before, which holds again when the power is back.
 Setting Boot::without_power(Served& served) const {
     const Setting before = served.settings.back();
     Setting setting = before;
-    setting.since = setting.limits_since = setting.client_limits_since = setting.model_since =
-        timeline_.now();
     setting.limits.reset();
     setting.client_limits.reset();
     setting.model = nullptr;
-    served.settings.push_back(setting);
+    begin_setting(served, std::move(setting));
     return before;
 }
 
@@ -115,16 +120,17 @@ void Boot::lose_power() {
     for (Served* const served : chosen) {
         devices.push_back(device_of(*served));
         if (!any) continue;
-        served->with_liars = served->closes = served->lost_power =
-            true;  // some requests have no answer
+        // Some requests have no answer.
+        served->with_liars = served->closes = served->lost_power = true;
         for (Client* client : served->clients) client->may_be_closed();
         std::ranges::copy(connected(*served), std::back_inserter(clients));
     }
     std::vector<nbd::PowerLoss> losses;
     std::vector<Setting> before;
-    if (any)
+    if (any) {
         std::ranges::transform(chosen, std::back_inserter(before),
                                [&](Served* served) { return without_power(*served); });
+    }
     executor_.wait();
     try {
         losses = server_->lose_power(devices);
@@ -142,12 +148,7 @@ void Boot::lose_power() {
         }
     }
     for (size_t i = 0; i < losses.size(); ++i) power_was_lost(*chosen[i], losses[i]);
-    for (size_t i = 0; i < before.size(); ++i) {
-        Setting& setting = before[i];
-        setting.since = setting.limits_since = setting.client_limits_since = setting.model_since =
-            timeline_.now();
-        chosen[i]->settings.push_back(setting);
-    }
+    for (size_t i = 0; i < before.size(); ++i) begin_setting(*chosen[i], before[i]);
     executor_.go_on();
     if (clients.empty()) return;
     const auto all_closed = [&] {

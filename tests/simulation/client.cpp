@@ -1,7 +1,6 @@
 #include "client.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cerrno>
 #include <cstring>
@@ -526,10 +525,8 @@ void Client::judge_error(const Asked& asked, Error error) {
         return;
     }
     if (plan_.elsewhere == nullptr) judge_reason(asked, error);
-    const bool moves_to = asked.request.type == Command::write ||
-                          asked.request.type == Command::write_zeroes ||
-                          asked.request.type == Command::trim;
-    const bool known = error == Error::eio || (error == Error::enospc && moves_to);
+    const bool known =
+        error == Error::eio || (error == Error::enospc && changes(asked.request.type));
     if (plan_.elsewhere != nullptr && !known) {
         complain("error " + std::to_string(static_cast<int>(error)) + " without a fault, of " +
                  text_of(asked.request));

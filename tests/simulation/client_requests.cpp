@@ -40,7 +40,7 @@ void Client::make_requests() {
                                    .read_only = plan_.read_only,
                                    .context_id = introduction_.context_id()}));
         } else {
-            if (plan_.read_only && writes_data(request.type)) refusal = Error::eperm;
+            if (plan_.read_only && changes(request.type)) refusal = Error::eperm;
             put(refusal == Error::none ? draw_rare_form(request) : request, refusal);
         }
         ++made_;
@@ -78,9 +78,7 @@ nbd::Request Client::draw_request() {
     request.offset = plan_.first_byte + random_.below(blocks - length + 1) * block;
     request.length = length * block;
     if (cut_file_ && random_.one_in(2)) move_to_end(request);
-    const bool writes_it = request.type == Command::write || request.type == Command::trim ||
-                           request.type == Command::write_zeroes;
-    if (writes_it && random_.one_in(5)) request.flags |= nbd::command_flag::fua;
+    if (changes(request.type) && random_.one_in(5)) request.flags |= nbd::command_flag::fua;
     if (request.type == Command::write_zeroes) {
         if (random_.one_in(3)) request.flags |= nbd::command_flag::no_hole;
         if (random_.one_in(6)) request.flags |= nbd::command_flag::fast_zero;
@@ -209,7 +207,7 @@ void Client::put(const nbd::Request& drawn, Error refusal) {
         const bool zeroes = request.type == Command::write_zeroes;
         const bool trims = request.type == Command::trim;
         const bool keeps = (request.flags & nbd::command_flag::no_hole) != 0;
-        if ((zeroes || trims || request.type == Command::write) && request.length > 0) {
+        if (changes(request.type) && request.length > 0) {
             const Effect zeroing = keeps ? Effect::kept_zeroes : Effect::zeroes;
             const Effect effect = zeroes ? zeroing : (trims ? Effect::maybe_zeroes : Effect::data);
             asked.write =

@@ -2,13 +2,13 @@
 
 #include <cerrno>
 
+#include "other_terms.hpp"
 #include "records.hpp"
-#include "wrong_requests.hpp"
 
 namespace blkscope::simulation {
 namespace {
 
-constexpr unsigned retries_max = 16;  // of an interrupted operation, as docs/design.md says
+constexpr unsigned retries_max = 16;  // of EINTR and EAGAIN, for each request, as Buf says
 
 bool overlap(const Failure& failure, const nbd::Request& request) {
     return failure.at < request.offset + request.length &&
@@ -19,12 +19,13 @@ bool overlap(const Failure& failure, const nbd::Request& request) {
 
 bool explain(std::span<const Failure> failures, const SimulatedFile* file,
              const FailedRequest& failed) {
+    if (file == nullptr) return false;
     const nbd::Request& request = failed.request;
-    const bool through = writes_data(request.type) && (request.flags & nbd::command_flag::fua) != 0;
+    const bool through = changes(request.type) && (request.flags & nbd::command_flag::fua) != 0;
     const bool stable = request.type == nbd::Command::flush || through;
     unsigned interruptions = 0;
     for (const Failure& failure : failures) {
-        if (file == nullptr || failure.file != file) continue;
+        if (failure.file != file) continue;
         if (failure.syncs) {
             if (stable && failed.error == nbd::Error::eio) return true;
             continue;

@@ -1,4 +1,4 @@
-#include <array>
+#include <algorithm>
 #include <boost/crc.hpp>
 #include <cassert>
 #include <cstring>
@@ -56,11 +56,11 @@ Sector make_mbr(const ExportPlan& plan) {
 }
 
 Sector make_gpt_entries(const ExportPlan& plan) {
+    constexpr uint64_t linux_data_type = 0x0fc63daf;  // the rest of it does not matter
     Sector sector(table_sector);
     for (size_t i = 0; i < plan.partitions.size(); ++i) {
         const size_t entry = i * gpt_entry_bytes;
-        put_little(sector, entry, 0x0fc63daf,
-                   4);  // Linux data; the rest of the type does not matter
+        put_little(sector, entry, linux_data_type, 4);
         put_little(sector, entry + 16, i + 1, 8);
         put_little(sector, entry + 32, plan.partitions[i].first_byte / table_sector, 8);
         put_little(sector, entry + 40, plan.partitions[i].end_byte / table_sector - 1, 8);
@@ -89,10 +89,9 @@ Sector make_gpt_header(const ExportPlan& plan, const Sector& entries) {
 
 void write_table(const ExportPlan& plan, Image& content) {
     if (plan.partitions.empty()) return;
-    for (const Share& share : plan.partitions) {
-        assert(share.first_byte >= table_bytes && share.end_byte <= content.bytes());
-        static_cast<void>(share);
-    }
+    assert(std::ranges::all_of(plan.partitions, [&](const Share& share) {
+        return share.first_byte >= table_bytes && share.end_byte <= content.bytes();
+    }));
     assert(plan.partitions.size() <= gpt_entries);
     content.write(0, make_mbr(plan));
     if (!plan.gpt) return;

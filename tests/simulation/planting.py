@@ -10,7 +10,6 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "planted"
-LIVES_SECONDS_MAX = 300
 
 
 class DoesNotBuild(Exception):

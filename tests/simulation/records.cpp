@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cerrno>
 
+#include "other_terms.hpp"
+
 namespace blkscope::simulation {
 namespace {
 
@@ -36,14 +38,13 @@ trace::Op recorded_op(Command command) {
 
 // FUA counts only where something is written.
 uint8_t flags_of(const nbd::Request& request) {
-    const bool writes = request.type == Command::write || request.type == Command::trim ||
-                        request.type == Command::write_zeroes;
     const auto bit = [&](uint16_t flag, uint8_t recorded) {
         return (request.flags & flag) != 0 ? recorded : uint8_t{0};
     };
-    return static_cast<uint8_t>((writes ? bit(nbd::command_flag::fua, trace::flag::fua) : 0) |
-                                bit(nbd::command_flag::no_hole, trace::flag::no_hole) |
-                                bit(nbd::command_flag::fast_zero, trace::flag::fast_zero));
+    return static_cast<uint8_t>(
+        (changes(request.type) ? bit(nbd::command_flag::fua, trace::flag::fua) : 0) |
+        bit(nbd::command_flag::no_hole, trace::flag::no_hole) |
+        bit(nbd::command_flag::fast_zero, trace::flag::fast_zero));
 }
 
 std::string compare(const Answer& answer, const trace::Request& record, hrtime_t wrong_ns_max) {

@@ -3,6 +3,8 @@
 #include <cassert>
 #include <iterator>
 
+#include "other_terms.hpp"
+
 namespace blkscope::simulation {
 namespace {
 
@@ -32,7 +34,7 @@ void put_number(std::vector<std::byte>& to, uint64_t number, unsigned bytes) {
 WrongRequest wrong(const nbd::Request& request, Error error, const Terms& terms) {
     WrongRequest made;
     made.request = request;
-    made.error = terms.read_only && writes_data(request.type) ? Error::eperm : error;
+    made.error = terms.read_only && changes(request.type) ? Error::eperm : error;
     if (request.type == Command::write) made.payload.resize(request.length);
     return made;
 }
@@ -166,11 +168,6 @@ WrongRequest draw_misaligned(Random& random, const Terms& terms) {
 }
 
 }  // namespace
-
-bool writes_data(Command command) {
-    return command == Command::write || command == Command::trim ||
-           command == Command::write_zeroes;
-}
 
 WrongRequest draw_wrong(Random& random, const Terms& terms) {
     switch (random.below(10)) {

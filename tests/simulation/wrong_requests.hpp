@@ -36,7 +36,4 @@ struct WrongRequest {
 
 WrongRequest draw_wrong(Random& random, const Terms& terms);
 
-/// Whether the command changes data, so that a read-only export refuses it.
-[[nodiscard]] bool writes_data(nbd::Command command);
-
 }  // namespace blkscope::simulation
