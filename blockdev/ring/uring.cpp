@@ -81,7 +81,7 @@ int Uring::add_file(int fd) {
     return index;
 }
 
-// When the worker has ended, the kernel refuses; the end of the ring then closes the file.
+// When the worker has ended, the kernel refuses: it let go of the file in drop_files().
 void Uring::remove_file(int index) {
     assert(index < file_table_size);
     if (index < 0 || kernel_.set_file(ring_, static_cast<unsigned>(index), -1) < 0) return;

@@ -28,7 +28,7 @@ struct Export;
 class Worker;
 
 /// After cut_clients(): the devices have no request of the clients, or still have some. Or a
-/// worker has not begun within all of the time, and does nothing later.
+/// worker has not begun in the whole time, and does nothing later.
 enum class Cut : uint8_t { none, requests, stuck };
 
 /// The functions that make and start workers. A simulator makes workers on its own kernel, without
