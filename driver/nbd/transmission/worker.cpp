@@ -46,10 +46,11 @@ void Worker::hand_over(Export& exp, const Terms& terms, int socket, std::unique_
                        std::optional<ClientIdentity> who) {
     assert(socket >= 0);
     assert(&exp.worker == this || exp.device.backing().shareable());
-    connection_count_.fetch_add(1);
-    if (&exp.worker != this) exp.visitors.fetch_add(1);
     mailbox_.send([&](Mail& mail) {
         mail.arrivals.push_back({&exp, terms, socket, std::move(tls), std::move(who)});
+        // Behind what may lack memory, and before the worker can look.
+        connection_count_.fetch_add(1);
+        if (&exp.worker != this) exp.visitors.fetch_add(1);
     });
 }
 
